@@ -1,0 +1,55 @@
+/** The four kinds of the group `realmkeeper.io`, in the order in which they depend on each other. */
+export const KINDS = ['Realm', 'Client', 'User', 'RoleAssignment'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** The parts of `metav1.ObjectMeta` that reconcilers read. Times are RFC 3339 texts, as an API server sends them. */
+export interface ObjectMeta {
+  name: string
+  namespace: string
+  uid: string
+  generation: number
+  resourceVersion: string
+  creationTimestamp: string
+  deletionTimestamp?: string
+  finalizers?: string[]
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+}
+
+/** `metav1.Condition`; the two optional members are written by approvers on RoleAssignments. */
+export interface Condition {
+  type: string
+  status: 'True' | 'False' | 'Unknown'
+  reason: string
+  message: string
+  observedGeneration?: number
+  lastTransitionTime: string
+  decidedBy?: string
+  observedUID?: string
+}
+
+/** One object of one of the four kinds, as last seen. Treat it as frozen: sources hand out what they hold. */
+export interface Resource<Spec = unknown, Status = unknown> {
+  apiVersion: string
+  kind: Kind
+  metadata: ObjectMeta
+  spec: Spec
+  status?: Status & { observedGeneration?: number; conditions?: Condition[] }
+}
+
+/** Names an object; `uid` is left out because what is known by a name may be another object tomorrow. */
+export interface ResourceKey {
+  kind: Kind
+  namespace: string
+  name: string
+}
+
+/** The text of a key: one per object name, usable as a map key. */
+export function keyText({ kind, namespace, name }: ResourceKey): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+/** The key of an object. */
+export function keyOf(resource: Resource): ResourceKey {
+  return { kind: resource.kind, namespace: resource.metadata.namespace, name: resource.metadata.name }
+}
