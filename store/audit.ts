@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import type { Pool } from 'pg'
+import type { Db } from './db.ts'
+import { inTransaction } from './db.ts'
+
+/** Something that somebody did, for the record. No secret and no value of a field ever goes into `details`. */
+export interface AuditEntry {
+  at: Date
+  action: AuditAction
+  realm: string
+  details: Record<string, string | number | boolean | null | string[]>
+}
+
+export type AuditAction =
+  | 'assignment_requested'
+  | 'assignment_decided'
+  | 'roles_granted'
+  | 'roles_revoked'
+  | 'roles_expired'
+  | 'session_ended'
+  | 'refresh_token_reused'
+  | 'keys_changed'
+  | 'key_loss_accepted'
+
+export interface AuditRow {
+  writer: string
+  seq: number
+  at: Date
+  action: string
+  realm: string
+  details: string
+  previousHash: Buffer
+  hash: Buffer
+}
+
+/**
+ * Appends to one writer's chain: each row's hash covers the one before it. Runs in the caller's transaction, so that
+ * what is recorded and the record stand or fall together; a writer's appends queue behind its last row.
+ */
+export async function appendAudit(db: Db, writer: string, entries: AuditEntry[]): Promise<void> {
+  if (entries.length === 0) return
+  // Writers of one chain wait for each other: two rows with one predecessor would be a fork.
+  await db.query('select pg_advisory_xact_lock(hashtextextended($1, 7271003))', [writer])
+  const { rows } = await db.query<{ seq: string; hash: Buffer }>(
+    'select seq, hash from audit where writer = $1 order by seq desc limit 1',
+    [writer],
+  )
+  let seq = Number(rows[0]?.seq ?? 0)
+  let previousHash = rows[0]?.hash ?? Buffer.alloc(32)
+  for (const entry of entries) {
+    seq += 1
+    const details = JSON.stringify(entry.details)
+    const hash = chainHash({ ...entry, writer, seq, details, previousHash })
+    await db.query(
+      `insert into audit (writer, seq, at, action, realm, details, previous_hash, hash)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [writer, seq, entry.at, entry.action, entry.realm, details, previousHash, hash],
+    )
+    previousHash = hash
+  }
+}
+
+/** As `appendAudit`, in a transaction of its own. */
+export async function recordAudit(pool: Pool, writer: string, entries: AuditEntry[]): Promise<void> {
+  await inTransaction(pool, (db) => appendAudit(db, writer, entries))
+}
+
+/** One writer's rows in order, from after `seq`. */
+export async function readAudit(db: Db, writer: string, afterSeq = 0, limit = 1_000): Promise<AuditRow[]> {
+  const { rows } = await db.query<Omit<AuditRow, 'seq'> & { seq: string }>(
+    `select writer, seq, at, action, realm, details, previous_hash as "previousHash", hash
+       from audit where writer = $1 and seq > $2 order by seq limit $3`,
+    [writer, afterSeq, limit],
+  )
+  return rows.map((row) => ({ ...row, seq: Number(row.seq) }))
+}
+
+export async function listAuditWriters(db: Db): Promise<string[]> {
+  const { rows } = await db.query<{ writer: string }>('select distinct writer from audit order by writer')
+  return rows.map(({ writer }) => writer)
+}
+
+/** The first row of a chain that does not follow from the one before it; undefined when all do. */
+export function firstBrokenLink(rows: AuditRow[], previous?: Pick<AuditRow, 'seq' | 'hash'>): AuditRow | undefined {
+  let seq = previous?.seq ?? 0
+  let previousHash = previous?.hash ?? Buffer.alloc(32)
+  for (const row of rows) {
+    if (row.seq !== seq + 1 || !row.previousHash.equals(previousHash) || !row.hash.equals(chainHash(row))) return row
+    seq = row.seq
+    previousHash = row.hash
+  }
+  return undefined
+}
+
+function chainHash(row: Omit<AuditRow, 'hash'>): Buffer {
+  const text = JSON.stringify([row.writer, row.seq, row.at.toISOString(), row.action, row.realm, row.details])
+  return createHash('sha256').update(row.previousHash).update(text, 'utf8').digest()
+}

@@ -1,0 +1,134 @@
+import { isUniqueViolation } from './db.ts'
+import type { Db } from './db.ts'
+
+/** What a client may do and what its tokens carry, resolved by the operator. */
+export interface ClientSettings {
+  displayName?: string
+  grantTypes: string[]
+  /** Origins; `+` is already replaced by the origins of the redirect URIs. */
+  webOrigins: string[]
+  fullScopeAllowed: boolean
+  /** Expanded over composites; used when fullScopeAllowed is false. */
+  allowedRoles: string[]
+  /** Client ids that access tokens are also for; only those that accept it. */
+  audiences: string[]
+  defaultScopes: string[]
+  optionalScopes: string[]
+  accessTokenLifetimeSeconds?: number
+  accessTokenType: 'at+jwt' | 'JWT'
+}
+
+/** A row of `clients`. Secrets are held as salted SHA-256. */
+export interface ClientRow {
+  realm: string
+  clientId: string
+  resourceUid: string
+  namespace: string
+  name: string
+  generation: number
+  enabled: boolean
+  type: 'Confidential' | 'Public'
+  /** Which state of which Secret the hash was made from. */
+  secretSource: string | null
+  secretSalt: Buffer | null
+  secretHash: Buffer | null
+  previousSecretSalt: Buffer | null
+  previousSecretHash: Buffer | null
+  previousValidUntil: Date | null
+  settings: ClientSettings
+}
+
+const COLUMNS = `
+  realm,
+  client_id             as "clientId",
+  resource_uid          as "resourceUid",
+  namespace,
+  name,
+  generation::integer   as generation,
+  enabled,
+  type,
+  secret_source         as "secretSource",
+  secret_salt           as "secretSalt",
+  secret_hash           as "secretHash",
+  previous_secret_salt  as "previousSecretSalt",
+  previous_secret_hash  as "previousSecretHash",
+  previous_valid_until  as "previousValidUntil",
+  settings`
+
+export async function findClient(db: Db, realm: string, clientId: string): Promise<ClientRow | undefined> {
+  const { rows } = await db.query<ClientRow>(`select ${COLUMNS} from clients where realm = $1 and client_id = $2`, [
+    realm,
+    clientId,
+  ])
+  return rows[0]
+}
+
+export async function findClientByUid(db: Db, resourceUid: string): Promise<ClientRow | undefined> {
+  const { rows } = await db.query<ClientRow>(`select ${COLUMNS} from clients where resource_uid = $1`, [resourceUid])
+  return rows[0]
+}
+
+export async function listClients(db: Db): Promise<ClientRow[]> {
+  const { rows } = await db.query<ClientRow>(`select ${COLUMNS} from clients order by realm, client_id`)
+  return rows
+}
+
+/** False when another resource holds this client id in this realm; nothing is written then. */
+export async function upsertClient(db: Db, row: ClientRow): Promise<boolean> {
+  const { rowCount } = await db
+    .query(
+      `insert into clients
+       (realm, client_id, resource_uid, namespace, name, generation, enabled, type, secret_source, secret_salt,
+        secret_hash, previous_secret_salt, previous_secret_hash, previous_valid_until, settings)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+     on conflict on constraint clients_pkey do update
+        set namespace = excluded.namespace,
+            name = excluded.name,
+            generation = excluded.generation,
+            enabled = excluded.enabled,
+            type = excluded.type,
+            secret_source = excluded.secret_source,
+            secret_salt = excluded.secret_salt,
+            secret_hash = excluded.secret_hash,
+            previous_secret_salt = excluded.previous_secret_salt,
+            previous_secret_hash = excluded.previous_secret_hash,
+            previous_valid_until = excluded.previous_valid_until,
+            settings = excluded.settings
+      where clients.resource_uid = excluded.resource_uid`,
+      [
+        row.realm,
+        row.clientId,
+        row.resourceUid,
+        row.namespace,
+        row.name,
+        row.generation,
+        row.enabled,
+        row.type,
+        row.secretSource,
+        row.secretSalt,
+        row.secretHash,
+        row.previousSecretSalt,
+        row.previousSecretHash,
+        row.previousValidUntil,
+        JSON.stringify(row.settings),
+      ],
+    )
+    .catch((error: unknown) => {
+      // The same resource under another realm or client id: both are immutable, so an older row is in the way.
+      if (isUniqueViolation(error, 'clients_resource_uid')) return { rowCount: 0 }
+      throw error
+    })
+  return rowCount === 1
+}
+
+/** Returns the row that went, so that the caller can end its sessions. */
+export async function deleteClient(
+  db: Db,
+  resourceUid: string,
+): Promise<{ realm: string; clientId: string } | undefined> {
+  const { rows } = await db.query<{ realm: string; clientId: string }>(
+    `delete from clients where resource_uid = $1 returning realm, client_id as "clientId"`,
+    [resourceUid],
+  )
+  return rows[0]
+}

@@ -1,0 +1,100 @@
+import pg from 'pg'
+import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg'
+
+/** Anything that runs a query: the pool, or one client inside a transaction. */
+export interface Db {
+  query<Row extends QueryResultRow>(text: string | NamedQuery, values?: unknown[]): Promise<QueryResult<Row>>
+}
+
+/** A statement that is prepared once a connection and afterwards called by its name. */
+export interface NamedQuery {
+  name: string
+  text: string
+  values: unknown[]
+}
+
+export interface PoolOptions {
+  connectionString: string
+  /** Shown in pg_stat_activity. */
+  applicationName: string
+  maxConnections?: number
+  /** Until a query is given up on this side, a frozen backend included. Milliseconds. */
+  queryTimeoutMillis?: number
+  /** Called with errors of idle connections, which are replaced without anybody else noticing. */
+  onError?: (error: Error) => void
+}
+
+/** A pool that outlives its backends: a connection that dies is dropped, and never ends the process. */
+export function createPool(options: PoolOptions): Pool {
+  const queryTimeout = options.queryTimeoutMillis ?? 5_000
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    application_name: options.applicationName,
+    max: options.maxConnections ?? 10,
+    connectionTimeoutMillis: 2_000,
+    idleTimeoutMillis: 30_000,
+    query_timeout: queryTimeout,
+    statement_timeout: queryTimeout,
+    // A process that is stopped inside a transaction must not hold its locks for ever.
+    idle_in_transaction_session_timeout: 5_000,
+    keepAlive: true,
+  })
+  const report = (error: Error): void => options.onError?.(error)
+  pool.on('error', report)
+  // The pool listens only while a client is idle: without this, a backend that dies under a checked-out client
+  // is an unhandled 'error' event, which ends the process.
+  pool.on('connect', (client) => void client.on('error', report))
+  return pool
+}
+
+/** Runs `work` in one transaction. A connection whose rollback fails is destroyed, not returned to the pool. */
+export async function inTransaction<Result>(
+  pool: Pool,
+  work: (db: Db) => Promise<Result>,
+  begin = 'begin',
+): Promise<Result> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query(begin)
+    const result = await work(client)
+    await client.query('commit')
+    return result
+  } catch (error) {
+    broken = await rollback(client)
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+async function rollback(client: PoolClient): Promise<Error | undefined> {
+  try {
+    await client.query('rollback')
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** True when `error` is a unique violation (SQLSTATE 23505) of the named constraint. */
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
+  return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint
+}
+
+// SQLSTATE classes and codes that mean "not now" rather than "never": connection exceptions (08), insufficient
+// resources (53), operator intervention (57), system errors (58), read-only after a failover (25006),
+// serialization failure and deadlock (40001, 40P01), lock not available (55P03), idle-in-transaction (25P03).
+const UNAVAILABLE = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03)$/
+
+/**
+ * True when a query failed because Postgres is away, overloaded or changing hands: the caller may try again, and
+ * a client is told 503. Everything else is a fault of ours.
+ */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code !== undefined && UNAVAILABLE.test(error.code)
+  if (!(error instanceof Error)) return false
+  if ('code' in error && typeof error.code === 'string' && /^E[A-Z_]+$/.test(error.code)) return true
+  // node-postgres has no codes for what it finds out by itself.
+  return /timeout|terminated|connection (?:error|ended|terminated)|not queryable|ended/i.test(error.message)
+}

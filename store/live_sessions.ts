@@ -1,0 +1,101 @@
+import type { Db } from './db.ts'
+
+/**
+ * A session with all that must be true at this moment, read from its rows: never cached. Undefined members of the
+ * user mean that the user is gone.
+ */
+export interface LiveSession {
+  realm: string
+  sid: string
+  clientId: string
+  requestedScope: string
+  authTime: Date
+  expiresAt: Date
+  ended: boolean
+  generation: number
+  /** Null when there is no such user any more. */
+  user: SessionUser | null
+  /** Granted to the user and to the realm's default group, and not expired; not yet filtered by what the realm defines. */
+  grantedRoles: string[]
+}
+
+export interface SessionUser {
+  subject: string
+  username: string
+  email: string | null
+  emailVerified: boolean
+  firstName: string | null
+  lastName: string | null
+  enabled: boolean
+  subjectPinned: boolean
+}
+
+export interface SessionKey {
+  realm: string
+  sid: string
+}
+
+/** What is granted to a subject at a moment: expiry holds in the statement, so it holds with the operator down. */
+const GRANTED = (realm: string, subject: string, now: string): string => `
+  array(select distinct g.role
+          from granted_roles g
+         where g.realm = ${realm}
+           and ((g.subject_kind = 'User' and g.subject = ${subject})
+             or (g.subject_kind = 'Group' and g.subject = 'default-roles-' || ${realm}))
+           and (g.expires_at is null or g.expires_at > ${now}))`
+
+/** Roles granted to a subject now, directly and through the realm's default group. */
+export async function findEffectiveGrants(db: Db, realm: string, subject: string, now: Date): Promise<string[]> {
+  const { rows } = await db.query<{ roles: string[] }>({
+    name: 'find_effective_grants',
+    text: `select ${GRANTED('$1', '$2', '$3')} as roles`,
+    values: [realm, subject, now],
+  })
+  return rows[0]?.roles ?? []
+}
+
+/**
+ * Reads any number of sessions in one statement: concurrent requests share a round trip. The answer is in the order
+ * of the keys, with undefined where there is no such session.
+ */
+export async function findLiveSessions(db: Db, keys: SessionKey[], now: Date): Promise<(LiveSession | undefined)[]> {
+  const { rows } = await db.query<LiveSessionRow>({
+    name: 'find_live_sessions',
+    text: `
+      select wanted.ord::integer as ord, s.realm, s.sid, s.client_id as "clientId", s.requested_scope as "requestedScope",
+             s.auth_time as "authTime", s.expires_at as "expiresAt", s.ended_at is not null as ended, s.generation,
+             u.subject, u.username, u.email, u.email_verified as "emailVerified", u.first_name as "firstName",
+             u.last_name as "lastName", u.enabled, u.subject_pinned as "subjectPinned",
+             ${GRANTED('s.realm', 's.subject', '$3')} as "grantedRoles"
+        from unnest($1::text[], $2::uuid[]) with ordinality as wanted (realm, sid, ord)
+        join sessions s on s.realm = wanted.realm and s.sid = wanted.sid
+        left join users u on u.realm = s.realm and u.subject = s.subject`,
+    values: [keys.map(({ realm }) => realm), keys.map(({ sid }) => sid), now],
+  })
+  const found: (LiveSession | undefined)[] = keys.map(() => undefined)
+  for (const row of rows) found[row.ord - 1] = toLiveSession(row)
+  return found
+}
+
+interface LiveSessionRow extends Omit<LiveSession, 'user'> {
+  ord: number
+  subject: string | null
+  username: string
+  email: string | null
+  emailVerified: boolean
+  firstName: string | null
+  lastName: string | null
+  enabled: boolean
+  subjectPinned: boolean
+}
+
+function toLiveSession(row: LiveSessionRow): LiveSession {
+  const { realm, sid, clientId, requestedScope, authTime, expiresAt, ended, generation, grantedRoles } = row
+  const session = { realm, sid, clientId, requestedScope, authTime, expiresAt, ended, generation, grantedRoles }
+  if (row.subject === null) return { ...session, user: null }
+  const { subject, username, email, emailVerified, firstName, lastName, enabled, subjectPinned } = row
+  return {
+    ...session,
+    user: { subject, username, email, emailVerified, firstName, lastName, enabled, subjectPinned },
+  }
+}

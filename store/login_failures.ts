@@ -1,0 +1,67 @@
+import type { Db } from './db.ts'
+import type { BruteForceSettings } from './realms.ts'
+import { usernameDigest } from './username.ts'
+
+/**
+ * Counts a failure before the password is looked at, so that a hundred racing guesses count as a hundred. Wait =
+ * increment × floor(failures / maxFailures), capped. An attempt while locked does not count. Returns whether the
+ * name is locked; the count is the same whether or not there is such a user.
+ */
+export async function countLoginAttempt(
+  db: Db,
+  realm: string,
+  username: string,
+  settings: BruteForceSettings,
+  now: Date,
+): Promise<{ locked: boolean }> {
+  const { rowCount } = await db.query({
+    name: 'count_login_attempt',
+    text: `
+      insert into login_failures as f (realm, username_digest, failures, last_failure_at, locked_until)
+      values ($1, $2, 1, $3, case when 1 >= $4 then $3::timestamptz + make_interval(secs => least($5, $6)) end)
+      on conflict on constraint login_failures_pkey do update
+         set failures = case when f.last_failure_at <= $3::timestamptz - make_interval(secs => $7) then 1
+                             else f.failures + 1 end,
+             last_failure_at = $3,
+             locked_until = case
+               when f.last_failure_at <= $3::timestamptz - make_interval(secs => $7)
+                 then case when 1 >= $4 then $3::timestamptz + make_interval(secs => least($5, $6)) end
+               else $3::timestamptz + make_interval(secs => least($5 * floor((f.failures + 1) / $4::integer), $6)) end
+       where f.locked_until is null or f.locked_until <= $3
+      returning 1`,
+    values: [
+      realm,
+      usernameDigest(username),
+      now,
+      settings.maxFailures,
+      settings.waitIncrementSeconds,
+      settings.maxWaitSeconds,
+      settings.failureResetSeconds,
+    ],
+  })
+  return { locked: rowCount === 0 }
+}
+
+/** A login that succeeded takes back its own failure and all before it. */
+export async function clearLoginFailures(db: Db, realm: string, username: string): Promise<void> {
+  await db.query({
+    name: 'clear_login_failures',
+    text: 'delete from login_failures where realm = $1 and username_digest = $2',
+    values: [realm, usernameDigest(username)],
+  })
+}
+
+/** Forgets counters that no longer matter: the longest reset time of any realm is a year. */
+export async function sweepLoginFailures(db: Db, now: Date, limit = 5_000): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from login_failures where (realm, username_digest) in
+       (select f.realm, f.username_digest
+          from login_failures f left join realms r on r.realm = f.realm
+         where f.last_failure_at <= $1::timestamptz
+               - make_interval(secs => coalesce((r.brute_force ->> 'failureResetSeconds')::integer, 43200))
+           and (f.locked_until is null or f.locked_until <= $1)
+         limit $2 for update of f skip locked)`,
+    [now, limit],
+  )
+  return rowCount ?? 0
+}

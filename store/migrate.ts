@@ -1,0 +1,97 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import type { Db } from './db.ts'
+
+const FOLDER = fileURLToPath(new URL('./migrations/', import.meta.url))
+/** Any number that no other application on the same database uses for its advisory locks. */
+const LOCK = 7_271_001
+
+export interface Migration {
+  id: number
+  name: string
+  breaking: boolean
+  sql: string
+}
+
+/** The migrations that this process knows, in order. A first line `--! breaking` marks one that older processes cannot live with. */
+export async function knownMigrations(): Promise<Migration[]> {
+  const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.sql')).toSorted()
+  return Promise.all(
+    files.map(async (file) => {
+      const sql = await readFile(`${FOLDER}${file}`, 'utf8')
+      return { id: Number(file.slice(0, 6)), name: file.slice(7, -4), breaking: sql.startsWith('--! breaking'), sql }
+    }),
+  )
+}
+
+/** The schema of the database does not fit this process; the message names both versions and says what to do. */
+export class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch'
+}
+
+/**
+ * Brings the schema to the newest version known, forward only. Of several processes one does the work, the others
+ * wait for its lock; one that is killed in the middle leaves a schema between two migrations, never inside one.
+ * Returns the names of what was applied. Throws SchemaMismatch when the database is ahead by a breaking migration.
+ */
+export async function migrate(connectionString: string, migrations?: Migration[]): Promise<string[]> {
+  const known = migrations ?? (await knownMigrations())
+  const client = new pg.Client({ connectionString, application_name: 'realmkeeper-migrate' })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK])
+    await client.query(`create table if not exists migrations (
+      id bigint primary key, name text not null, breaking boolean not null, applied_at timestamptz not null default now())`)
+    const applied = await appliedMigrations(client)
+    refuseNewerBreaking(known, applied)
+    const missing = known.filter((migration) => !applied.some(({ id }) => id === migration.id))
+    for (const { id, name, breaking, sql } of missing) {
+      await client.query('begin')
+      // The row first: should two processes ever get here, one of them fails before it changes anything.
+      await client.query('insert into migrations (id, name, breaking) values ($1, $2, $3)', [id, name, breaking])
+      await client.query(sql)
+      await client.query('commit')
+    }
+    return missing.map(({ name }) => name)
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * What a process that does not migrate checks before it serves. 'behind' means that the operator has yet to
+ * migrate: wait. Throws SchemaMismatch when this process is too old.
+ */
+export async function schemaState(db: Db, migrations?: Migration[]): Promise<'current' | 'behind'> {
+  const known = migrations ?? (await knownMigrations())
+  const { rows } = await db.query<{ exists: boolean }>(`select to_regclass('migrations') is not null as exists`)
+  if (!rows[0]?.exists) return 'behind'
+  const applied = await appliedMigrations(db)
+  refuseNewerBreaking(known, applied)
+  return known.every((migration) => applied.some(({ id }) => id === migration.id)) ? 'current' : 'behind'
+}
+
+interface AppliedMigration {
+  id: number
+  name: string
+  breaking: boolean
+}
+
+async function appliedMigrations(db: Pick<Db, 'query'>): Promise<AppliedMigration[]> {
+  const { rows } = await db.query<AppliedMigration>(
+    'select id::integer as id, name, breaking from migrations order by id',
+  )
+  return rows
+}
+
+function refuseNewerBreaking(known: Migration[], applied: AppliedMigration[]): void {
+  const newest = known.at(-1)?.id ?? 0
+  const tooNew = applied.find(({ id, breaking }) => id > newest && breaking)
+  if (!tooNew) return
+  throw new SchemaMismatch(
+    `the database has schema version ${tooNew.id} (${tooNew.name}), which processes that know only version ${newest} ` +
+      'cannot work with: run the version of realmkeeper that migrated it, or a newer one',
+  )
+}

@@ -1,0 +1,51 @@
+import type { Pool } from 'pg'
+import { inTransaction } from './db.ts'
+import type { Db } from './db.ts'
+
+/** Held shared by every operator transaction and exclusively while leadership changes. */
+const LOCK = 7_271_002
+
+/** A newer leader has taken over: this process must write nothing any more. */
+export class Deposed extends Error {
+  override readonly name = 'Deposed'
+}
+
+/**
+ * Becomes the leader in Postgres. Waits for transactions of the former leader that are under way; those that it
+ * begins afterwards fail. Returns the new epoch.
+ */
+export async function takeEpoch(pool: Pool, holder: string): Promise<number> {
+  return inTransaction(pool, async (db) => {
+    await db.query('select pg_advisory_xact_lock($1)', [LOCK])
+    const { rows } = await db.query<{ epoch: string }>(
+      'update operator_epoch set epoch = epoch + 1, holder = $1 returning epoch',
+      [holder],
+    )
+    return Number(rows[0]?.epoch)
+  })
+}
+
+/** Runs `work` in a transaction that commits only while `epoch` is the current one. Throws Deposed otherwise. */
+export async function inFencedTransaction<Result>(
+  pool: Pool,
+  epoch: number,
+  work: (db: Db) => Promise<Result>,
+): Promise<Result> {
+  return inTransaction(
+    pool,
+    async (db) => {
+      // Its own statement after the lock: only then does its snapshot hold what the last leader change wrote.
+      const { rows } = await db.query<{ epoch: string; holder: string }>({
+        name: 'read_epoch',
+        text: 'select epoch, holder from operator_epoch',
+        values: [],
+      })
+      const current = rows[0]
+      if (Number(current?.epoch) !== epoch) {
+        throw new Deposed(`epoch ${epoch} is over: ${current?.holder ?? 'nobody'} leads with epoch ${current?.epoch}`)
+      }
+      return work(db)
+    },
+    `begin; select pg_advisory_xact_lock_shared(${LOCK})`,
+  )
+}

@@ -1,0 +1,147 @@
+import type { Db } from './db.ts'
+
+/** Lifetimes and algorithms of a realm's tokens. Seconds. */
+export interface TokenSettings {
+  accessTokenLifetimeSeconds: number
+  refreshTokenLifetimeSeconds: number
+  sessionLifetimeSeconds: number
+  refreshTokenReuseGraceSeconds: number
+  signingAlgorithm: string
+  /** RFC 3339; tokens issued before it are not good. */
+  notBefore?: string
+}
+
+export interface BruteForceSettings {
+  enabled: boolean
+  maxFailures: number
+  waitIncrementSeconds: number
+  maxWaitSeconds: number
+  failureResetSeconds: number
+}
+
+/** argon2id parameters for hashes made from now on. */
+export interface PasswordHashing {
+  memoryKiB: number
+  iterations: number
+  parallelism: number
+}
+
+export interface RealmRole {
+  name: string
+  composites: string[]
+}
+
+export interface EncryptionField {
+  name: string
+  tag: string
+  binding: 'Realm' | 'Subject'
+  maxValueBytes: number
+}
+
+/**
+ * What the operator found out about the preconditions of field encryption. Encrypting needs `missing` to be empty
+ * and neither time to be past; decrypting goes on once a key exists.
+ */
+export interface EncryptionPreconditions {
+  /** Reasons such as `LicenseInvalid`; empty when all are met. */
+  missing: string[]
+  /** RFC 3339; the server compares it itself. */
+  licenseExpiresAt?: string
+  /** RFC 3339; when the last granted assignment of svc-realm-admin ends. Absent: it does not end. */
+  realmAdminUntil?: string
+}
+
+/** A row of `realms`. */
+export interface RealmRow {
+  realm: string
+  resourceUid: string
+  namespace: string
+  name: string
+  generation: number
+  enabled: boolean
+  displayName: string | null
+  tokens: TokenSettings
+  bruteForce: BruteForceSettings
+  passwordHashing: PasswordHashing
+  roles: RealmRole[]
+  fields: EncryptionField[]
+  encryption: EncryptionPreconditions
+  keyringNamespace: string
+  keyringName: string
+}
+
+const COLUMNS = `
+  realm,
+  resource_uid       as "resourceUid",
+  namespace,
+  name,
+  generation::integer as generation,
+  enabled,
+  display_name       as "displayName",
+  tokens,
+  brute_force        as "bruteForce",
+  password_hashing   as "passwordHashing",
+  roles,
+  fields,
+  encryption,
+  keyring_namespace  as "keyringNamespace",
+  keyring_name       as "keyringName"`
+
+export async function findRealm(db: Db, realm: string): Promise<RealmRow | undefined> {
+  const { rows } = await db.query<RealmRow>(`select ${COLUMNS} from realms where realm = $1`, [realm])
+  return rows[0]
+}
+
+export async function listRealms(db: Db): Promise<RealmRow[]> {
+  const { rows } = await db.query<RealmRow>(`select ${COLUMNS} from realms order by realm`)
+  return rows
+}
+
+/** Writes the row; another resource's row of the same realm is replaced: who owns a name is decided before. */
+export async function upsertRealm(db: Db, row: RealmRow): Promise<void> {
+  await db.query(
+    `insert into realms
+       (realm, resource_uid, namespace, name, generation, enabled, display_name, tokens, brute_force,
+        password_hashing, roles, fields, encryption, keyring_namespace, keyring_name)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+     on conflict on constraint realms_pkey do update
+        set resource_uid = excluded.resource_uid,
+            namespace = excluded.namespace,
+            name = excluded.name,
+            generation = excluded.generation,
+            enabled = excluded.enabled,
+            display_name = excluded.display_name,
+            tokens = excluded.tokens,
+            brute_force = excluded.brute_force,
+            password_hashing = excluded.password_hashing,
+            roles = excluded.roles,
+            fields = excluded.fields,
+            encryption = excluded.encryption,
+            keyring_namespace = excluded.keyring_namespace,
+            keyring_name = excluded.keyring_name`,
+    [
+      row.realm,
+      row.resourceUid,
+      row.namespace,
+      row.name,
+      row.generation,
+      row.enabled,
+      row.displayName,
+      JSON.stringify(row.tokens),
+      JSON.stringify(row.bruteForce),
+      JSON.stringify(row.passwordHashing),
+      JSON.stringify(row.roles),
+      JSON.stringify(row.fields),
+      JSON.stringify(row.encryption),
+      row.keyringNamespace,
+      row.keyringName,
+    ],
+  )
+}
+
+/** Removes the realm's row and every row of configuration under it. Sessions are ended by the caller. */
+export async function deleteRealm(db: Db, realm: string): Promise<void> {
+  for (const table of ['granted_roles', 'role_assignments', 'users', 'clients', 'realms']) {
+    await db.query(`delete from ${table} where realm = $1`, [realm])
+  }
+}

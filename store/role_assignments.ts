@@ -1,0 +1,128 @@
+import type { Db } from './db.ts'
+
+/** A row of `role_assignments`: what the operator remembers of a grant; `Granted` is the operator's own type. */
+export interface RoleAssignmentRow<Granted = unknown> {
+  realm: string
+  resourceUid: string
+  namespace: string
+  name: string
+  generation: number
+  granted: Granted | null
+}
+
+/** One role that counts now, for a User (subject is the `sub`) or for the realm's default group. */
+export interface GrantedRole {
+  role: string
+  /** Null: until it is withdrawn. */
+  expiresAt: Date | null
+}
+
+export interface GrantSubject {
+  kind: 'User' | 'Group'
+  /** The `sub`, or `default-roles-<realm>`. */
+  subject: string
+}
+
+export async function findRoleAssignment<Granted>(
+  db: Db,
+  realm: string,
+  resourceUid: string,
+): Promise<RoleAssignmentRow<Granted> | undefined> {
+  const { rows } = await db.query<RoleAssignmentRow<Granted>>(
+    `select realm, resource_uid as "resourceUid", namespace, name, generation::integer as generation, granted
+       from role_assignments where realm = $1 and resource_uid = $2`,
+    [realm, resourceUid],
+  )
+  return rows[0]
+}
+
+export async function listRoleAssignments<Granted>(db: Db): Promise<RoleAssignmentRow<Granted>[]> {
+  const { rows } = await db.query<RoleAssignmentRow<Granted>>(
+    `select realm, resource_uid as "resourceUid", namespace, name, generation::integer as generation, granted
+       from role_assignments`,
+  )
+  return rows
+}
+
+export async function upsertRoleAssignment(db: Db, row: RoleAssignmentRow): Promise<void> {
+  await db.query(
+    `insert into role_assignments (realm, resource_uid, namespace, name, generation, granted)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict on constraint role_assignments_pkey do update
+        set namespace = excluded.namespace, name = excluded.name,
+            generation = excluded.generation, granted = excluded.granted`,
+    [
+      row.realm,
+      row.resourceUid,
+      row.namespace,
+      row.name,
+      row.generation,
+      row.granted === null ? null : JSON.stringify(row.granted),
+    ],
+  )
+}
+
+/** The roles that one assignment gives now. */
+export async function findGrantedRoles(
+  db: Db,
+  realm: string,
+  assignmentUid: string,
+): Promise<(GrantedRole & GrantSubject)[]> {
+  const { rows } = await db.query<GrantedRole & GrantSubject>(
+    `select role, expires_at as "expiresAt", subject_kind as kind, subject
+       from granted_roles where realm = $1 and assignment_uid = $2 order by role`,
+    [realm, assignmentUid],
+  )
+  return rows
+}
+
+/** Makes the roles that one assignment gives equal to `roles`; an empty list withdraws all of them. */
+export async function replaceGrantedRoles(
+  db: Db,
+  realm: string,
+  assignmentUid: string,
+  subject: GrantSubject,
+  roles: GrantedRole[],
+): Promise<void> {
+  await db.query(
+    `delete from granted_roles
+      where realm = $1 and assignment_uid = $2
+        and not (subject_kind = $3 and subject = $4 and role = any ($5))`,
+    [realm, assignmentUid, subject.kind, subject.subject, roles.map(({ role }) => role)],
+  )
+  if (roles.length === 0) return
+  await db.query(
+    `insert into granted_roles (realm, subject_kind, subject, role, assignment_uid, expires_at)
+     select $1, $3, $4, role, $2, expires_at from unnest($5::text[], $6::timestamptz[]) as given (role, expires_at)
+     on conflict on constraint granted_roles_pkey do update set expires_at = excluded.expires_at
+      where granted_roles.expires_at is distinct from excluded.expires_at`,
+    [
+      realm,
+      assignmentUid,
+      subject.kind,
+      subject.subject,
+      roles.map(({ role }) => role),
+      roles.map(({ expiresAt }) => expiresAt),
+    ],
+  )
+}
+
+/** Removes an assignment and all that it gave. */
+export async function deleteRoleAssignment(db: Db, resourceUid: string): Promise<void> {
+  await db.query('delete from granted_roles where assignment_uid = $1', [resourceUid])
+  await db.query('delete from role_assignments where resource_uid = $1', [resourceUid])
+}
+
+/**
+ * When the last grant of a role to any User of the realm ends: undefined when there is none at `now`, null when one
+ * does not end.
+ */
+export async function roleHeldUntil(db: Db, realm: string, role: string, now: Date): Promise<Date | null | undefined> {
+  const { rows } = await db.query<{ expiresAt: Date | null }>(
+    `select expires_at as "expiresAt" from granted_roles
+      where realm = $1 and role = $2 and (expires_at is null or expires_at > $3)
+      order by expires_at desc nulls first limit 1`,
+    [realm, role, now],
+  )
+  return rows[0]?.expiresAt
+}

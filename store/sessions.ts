@@ -1,0 +1,180 @@
+import type { Db } from './db.ts'
+
+/** What a new session is made of. The first refresh token has generation 0. */
+export interface NewSession {
+  realm: string
+  sid: string
+  clientId: string
+  subject: string
+  /** As the client asked; each refresh judges it anew against present roles. */
+  requestedScope: string
+  authTime: Date
+  /** The end of the session, whatever is refreshed. */
+  expiresAt: Date
+  /** The end of the first refresh token. */
+  idleExpiresAt: Date
+  /** The key that signed the current refresh token, so that a repeated answer carries the same token. */
+  refreshKid: string
+}
+
+export async function insertSession(db: Db, session: NewSession): Promise<void> {
+  await db.query({
+    name: 'insert_session',
+    text: `insert into sessions
+       (realm, sid, client_id, subject, requested_scope, auth_time, expires_at, generation, refresh_kid, rotated_at,
+        idle_expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $6, $9)`,
+    values: [
+      session.realm,
+      session.sid,
+      session.clientId,
+      session.subject,
+      session.requestedScope,
+      session.authTime,
+      session.expiresAt,
+      session.refreshKid,
+      session.idleExpiresAt,
+    ],
+  })
+}
+
+/** One presented refresh token, and what its successor would be. */
+export interface Rotation {
+  realm: string
+  sid: string
+  clientId: string
+  /** The generation that the presented token carries. */
+  generation: number
+  now: Date
+  graceSeconds: number
+  successorKid: string
+  successorIdleExpiresAt: Date
+}
+
+/** The current refresh token of a session after a rotation, or as it was left by the one before. */
+export interface Rotated {
+  outcome: 'rotated' | 'repeated'
+  generation: number
+  refreshKid: string
+  rotatedAt: Date
+  idleExpiresAt: Date
+  expiresAt: Date
+}
+
+export interface RotationRefused {
+  outcome: 'absent' | 'ended' | 'expired' | 'reused'
+}
+
+/**
+ * Spends a refresh token, RFC 9700 section 4.14.2. Check and rotation are one statement on the session's row, so of
+ * racing calls with one token exactly one is 'rotated'. Within the grace the generation just before the current one
+ * is 'repeated' (the same successor); anything older, or later than that, is 'reused', and the session ends.
+ */
+export async function rotateSession(db: Db, rotation: Rotation): Promise<Rotated | RotationRefused> {
+  // `old` locks the row and sees its newest version, so the decision below is made on what nobody else can change.
+  const { rows } = await db.query<Omit<Rotated, 'outcome'> & { outcome: string }>({
+    name: 'rotate_session',
+    text: `
+      with old as (
+        select realm, sid, generation, refresh_kid, rotated_at, idle_expires_at, expires_at,
+               case
+                 when client_id <> $3 then 'absent'
+                 when ended_at is not null then 'ended'
+                 when expires_at <= $5 then 'expired'
+                 when generation = $4 and idle_expires_at <= $5 then 'expired'
+                 when generation = $4 then 'rotated'
+                 when generation = $4 + 1 and $6 > 0 and rotated_at > $5::timestamptz - make_interval(secs => $6)
+                   then 'repeated'
+                 when generation > $4 then 'reused'
+                 else 'absent'
+               end as outcome
+          from sessions
+         where realm = $1 and sid = $2
+           for update
+      ), written as (
+        update sessions s
+           set generation      = case when old.outcome = 'rotated' then old.generation + 1 else old.generation end,
+               refresh_kid     = case when old.outcome = 'rotated' then $7 else old.refresh_kid end,
+               rotated_at      = case when old.outcome = 'rotated' then $5 else old.rotated_at end,
+               idle_expires_at = case when old.outcome = 'rotated' then least($8, old.expires_at)
+                                      else old.idle_expires_at end,
+               ended_at        = case when old.outcome = 'reused' then $5 end,
+               end_reason      = case when old.outcome = 'reused' then 'refresh_token_reused' end
+          from old
+         where s.realm = old.realm and s.sid = old.sid and old.outcome in ('rotated', 'reused')
+        returning s.generation, s.refresh_kid, s.rotated_at, s.idle_expires_at
+      )
+      select old.outcome,
+             coalesce(written.generation, old.generation)           as generation,
+             coalesce(written.refresh_kid, old.refresh_kid)         as "refreshKid",
+             coalesce(written.rotated_at, old.rotated_at)           as "rotatedAt",
+             coalesce(written.idle_expires_at, old.idle_expires_at) as "idleExpiresAt",
+             old.expires_at                                         as "expiresAt"
+        from old left join written on true`,
+    values: [
+      rotation.realm,
+      rotation.sid,
+      rotation.clientId,
+      rotation.generation,
+      rotation.now,
+      rotation.graceSeconds,
+      rotation.successorKid,
+      rotation.successorIdleExpiresAt,
+    ],
+  })
+  const row = rows[0]
+  if (!row) return { outcome: 'absent' }
+  if (row.outcome === 'rotated' || row.outcome === 'repeated') return { ...row, outcome: row.outcome }
+  return { outcome: row.outcome as RotationRefused['outcome'] }
+}
+
+/** Why a session ended, as it is kept in its row and in the audit log. */
+export type EndReason =
+  | 'logout'
+  | 'revoked'
+  | 'refresh_token_reused'
+  | 'user_removed'
+  | 'client_removed'
+  | 'realm_removed'
+  | 'password_changed'
+
+/** Ends one session of one client. True when it was this call that ended it. */
+export async function endSession(
+  db: Db,
+  session: { realm: string; sid: string; clientId: string },
+  reason: EndReason,
+  now: Date,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update sessions set ended_at = $4, end_reason = $5
+      where realm = $1 and sid = $2 and client_id = $3 and ended_at is null`,
+    [session.realm, session.sid, session.clientId, now, reason],
+  )
+  return rowCount === 1
+}
+
+/** Ends every session of a subject, a client or a whole realm; returns how many. */
+export async function endSessions(
+  db: Db,
+  of: { realm: string; subject?: string; clientId?: string },
+  reason: EndReason,
+  now: Date,
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `update sessions set ended_at = $4, end_reason = $5
+      where realm = $1 and ($2::text is null or subject = $2) and ($3::text is null or client_id = $3)
+        and ended_at is null`,
+    [of.realm, of.subject ?? null, of.clientId ?? null, now, reason],
+  )
+  return rowCount ?? 0
+}
+
+/** Forgets sessions whose end is past; at most `limit` a call, so that no call holds locks for long. */
+export async function sweepSessions(db: Db, now: Date, limit = 5_000): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from sessions where (realm, sid) in
+       (select realm, sid from sessions where expires_at <= $1 order by expires_at limit $2 for update skip locked)`,
+    [now, limit],
+  )
+  return rowCount ?? 0
+}

@@ -1,0 +1,29 @@
+import type { Db } from './db.ts'
+
+/** Who holds a `sub`: one (namespace, User name), for ever. */
+export interface SubjectOwner {
+  namespace: string
+  name: string
+}
+
+/**
+ * Records that this User holds this `sub`, or finds that it already does. Returns the owner: somebody else when
+ * the sub was taken, even by a User that is gone, because values were encrypted for it.
+ */
+export async function claimSubject(
+  db: Db,
+  realm: string,
+  subject: string,
+  claimant: SubjectOwner,
+  now: Date,
+): Promise<SubjectOwner> {
+  // The update changes nothing; it makes the statement return the row that is there, seen under its lock.
+  const { rows } = await db.query<SubjectOwner>({
+    name: 'claim_subject',
+    text: `insert into subjects (realm, subject, namespace, name, first_seen) values ($1, $2, $3, $4, $5)
+           on conflict on constraint subjects_pkey do update set subject = excluded.subject
+           returning namespace, name`,
+    values: [realm, subject, claimant.namespace, claimant.name, now],
+  })
+  return rows[0] ?? claimant
+}

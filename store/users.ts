@@ -1,0 +1,157 @@
+import { isUniqueViolation } from './db.ts'
+import type { Db } from './db.ts'
+import { usernameKey } from './username.ts'
+
+/** A row of `users`. */
+export interface UserRow {
+  realm: string
+  /** The `sub` of the user's tokens. */
+  subject: string
+  resourceUid: string
+  namespace: string
+  name: string
+  generation: number
+  username: string
+  email: string | null
+  emailVerified: boolean
+  firstName: string | null
+  lastName: string | null
+  enabled: boolean
+  attributes: Record<string, string[]>
+  /** Whether the resource fixes `spec.subject`; only then is anything encrypted for this subject. */
+  subjectPinned: boolean
+  /** argon2id, PHC text. Null: nobody can log in with a password. */
+  passwordHash: string | null
+  /** Which state of which Secret the hash was made from. */
+  passwordSource: string | null
+}
+
+const COLUMNS = `
+  realm,
+  subject,
+  resource_uid     as "resourceUid",
+  namespace,
+  name,
+  generation::integer as generation,
+  username,
+  email,
+  email_verified   as "emailVerified",
+  first_name       as "firstName",
+  last_name        as "lastName",
+  enabled,
+  attributes,
+  subject_pinned   as "subjectPinned",
+  password_hash    as "passwordHash",
+  password_source  as "passwordSource"`
+
+/** The user whom this name means, however it is spelled. */
+export async function findUserByUsername(db: Db, realm: string, username: string): Promise<UserRow | undefined> {
+  const { rows } = await db.query<UserRow>({
+    name: 'find_user_by_username',
+    text: `select ${COLUMNS} from users where realm = $1 and username_key = $2`,
+    values: [realm, usernameKey(username)],
+  })
+  return rows[0]
+}
+
+export async function findUserByUid(db: Db, realm: string, resourceUid: string): Promise<UserRow | undefined> {
+  const { rows } = await db.query<UserRow>({
+    name: 'find_user_by_uid',
+    text: `select ${COLUMNS} from users where realm = $1 and resource_uid = $2`,
+    values: [realm, resourceUid],
+  })
+  return rows[0]
+}
+
+export async function listUsers(db: Db): Promise<UserRow[]> {
+  const { rows } = await db.query<UserRow>(`select ${COLUMNS} from users`)
+  return rows
+}
+
+/** 'written', or which of its names another User holds. */
+export type UserSaved = 'written' | 'username_taken' | 'subject_taken'
+
+/**
+ * Writes the row of one resource. The subject must have been claimed before (`claimSubject`). A conflict aborts the
+ * transaction that this runs in, so it is the caller's only write or its last one.
+ */
+export async function upsertUser(db: Db, row: UserRow): Promise<UserSaved> {
+  try {
+    const { rowCount } = await db.query({
+      name: 'upsert_user',
+      text: `insert into users
+         (realm, subject, resource_uid, namespace, name, generation, username, username_key, email, email_verified,
+          first_name, last_name, enabled, attributes, subject_pinned, password_hash, password_source)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+       on conflict on constraint users_pkey do update
+          set resource_uid = excluded.resource_uid,
+              namespace = excluded.namespace,
+              name = excluded.name,
+              generation = excluded.generation,
+              username = excluded.username,
+              username_key = excluded.username_key,
+              email = excluded.email,
+              email_verified = excluded.email_verified,
+              first_name = excluded.first_name,
+              last_name = excluded.last_name,
+              enabled = excluded.enabled,
+              attributes = excluded.attributes,
+              subject_pinned = excluded.subject_pinned,
+              password_hash = excluded.password_hash,
+              password_source = excluded.password_source
+        where users.namespace = excluded.namespace and users.name = excluded.name`,
+      values: [
+        row.realm,
+        row.subject,
+        row.resourceUid,
+        row.namespace,
+        row.name,
+        row.generation,
+        row.username,
+        usernameKey(row.username),
+        row.email,
+        row.emailVerified,
+        row.firstName,
+        row.lastName,
+        row.enabled,
+        JSON.stringify(row.attributes),
+        row.subjectPinned,
+        row.passwordHash,
+        row.passwordSource,
+      ],
+    })
+    return rowCount === 1 ? 'written' : 'subject_taken'
+  } catch (error) {
+    if (isUniqueViolation(error, 'users_username')) return 'username_taken'
+    if (isUniqueViolation(error, 'users_resource_uid')) return 'subject_taken'
+    throw error
+  }
+}
+
+/** Replaces a hash made with former parameters, unless the password changed meanwhile. */
+export async function renewPasswordHash(
+  db: Db,
+  user: { realm: string; subject: string; passwordHash: string },
+  renewed: string,
+): Promise<void> {
+  await db.query(`update users set password_hash = $4 where realm = $1 and subject = $2 and password_hash = $3`, [
+    user.realm,
+    user.subject,
+    user.passwordHash,
+    renewed,
+  ])
+}
+
+/** Returns the row that went, so that the caller can end the user's sessions. */
+export async function deleteUser(db: Db, resourceUid: string): Promise<{ realm: string; subject: string } | undefined> {
+  const { rows } = await db.query<{ realm: string; subject: string }>(
+    `delete from users where resource_uid = $1 returning realm, subject`,
+    [resourceUid],
+  )
+  return rows[0]
+}
+
+/** Texts that Postgres cannot hold (U+0000) never reach a statement as a parameter. */
+export function storableText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
+}
