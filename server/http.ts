@@ -10,6 +10,8 @@ export interface HttpRequest {
   realm: ServedRealm
   /** The header as sent. */
   authorization: string | undefined
+  /** The query as sent, without its question mark; empty when there is none. No endpoint takes parameters from it. */
+  query: string
   /** Empty when the body was not a form. */
   form: Form
   /** The text of a JSON body, within its bound; parsed by whoever expects one. */
