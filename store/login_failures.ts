@@ -2,6 +2,12 @@ import type { Db } from './db.ts'
 import type { BruteForceSettings } from './realms.ts'
 import { usernameDigest } from './username.ts'
 
+const FORGOTTEN = `f.last_failure_at <= $3::timestamptz - make_interval(secs => $7::float8)`
+
+/** Integer division is the floor that the formula asks for; a wait of 0 s locks nobody. */
+const lockedUntil = (failures: string): string =>
+  `$3::timestamptz + make_interval(secs => least($5::integer * (${failures} / $4::integer), $6::integer))`
+
 /**
  * Counts a failure before the password is looked at, so that a hundred racing guesses count as a hundred. Wait =
  * increment × floor(failures / maxFailures), capped. An attempt while locked does not count. Returns whether the
@@ -18,17 +24,12 @@ export async function countLoginAttempt(
     name: 'count_login_attempt',
     text: `
       insert into login_failures as f (realm, username_digest, failures, last_failure_at, locked_until)
-      values ($1, $2, 1, $3, case when 1 >= $4 then $3::timestamptz + make_interval(secs => least($5, $6)) end)
+      values ($1, $2, 1, $3, ${lockedUntil('1')})
       on conflict on constraint login_failures_pkey do update
-         set failures = case when f.last_failure_at <= $3::timestamptz - make_interval(secs => $7) then 1
-                             else f.failures + 1 end,
+         set failures = case when ${FORGOTTEN} then 1 else f.failures + 1 end,
              last_failure_at = $3,
-             locked_until = case
-               when f.last_failure_at <= $3::timestamptz - make_interval(secs => $7)
-                 then case when 1 >= $4 then $3::timestamptz + make_interval(secs => least($5, $6)) end
-               else $3::timestamptz + make_interval(secs => least($5 * floor((f.failures + 1) / $4::integer), $6)) end
-       where f.locked_until is null or f.locked_until <= $3
-      returning 1`,
+             locked_until = case when ${FORGOTTEN} then ${lockedUntil('1')} else ${lockedUntil('(f.failures + 1)')} end
+       where f.locked_until is null or f.locked_until <= $3`,
     values: [
       realm,
       usernameDigest(username),

@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest'
+import { inTransaction, isUnavailable } from '../../store/db.ts'
+import { Deposed, inFencedTransaction, takeEpoch } from '../../store/operator_epoch.ts'
+import { describeOnEveryVersion } from './every_version.ts'
+
+describeOnEveryVersion('connections', (database) => {
+  const terminateOthers = async (): Promise<void> => {
+    await database().pool.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+  }
+
+  it('row 77: a backend that dies under a checked-out client is an error of that query, and the pool goes on', async () => {
+    const { pool } = database()
+    const work = inTransaction(pool, async (db) => {
+      await db.query('select 1')
+      await terminateOthers()
+      await db.query('select 2')
+    })
+    const error = await work.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(isUnavailable(error)).toBe(true)
+    expect((await pool.query('select 3 as three')).rows).toEqual([{ three: 3 }])
+    await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0)
+  })
+
+  it('tells "not now" from "never"', async () => {
+    const { pool } = database()
+    const failure = (text: string): Promise<unknown> => pool.query(text).then(undefined, (error: unknown) => error)
+    const raise = (code: string): Promise<unknown> =>
+      failure(`do $$ begin raise exception 'x' using errcode = '${code}'; end $$`)
+    for (const code of ['40001', '40P01', '53300', '53100', '57P01', '57014', '25006', '08006', '55P03']) {
+      expect([code, isUnavailable(await raise(code))]).toEqual([code, true])
+    }
+    for (const code of ['23505', '22021', '42P01']) {
+      expect([code, isUnavailable(await raise(code))]).toEqual([code, false])
+    }
+    expect(isUnavailable(new TypeError('x is not a function'))).toBe(false)
+  })
+
+  it('a transaction rolls back as a whole', async () => {
+    const { pool } = database()
+    await pool.query('create table if not exists rolled_back (id integer)')
+    const work = inTransaction(pool, async (db) => {
+      await db.query('insert into rolled_back values (1)')
+      throw new Error('changed my mind')
+    })
+    await expect(work).rejects.toThrow('changed my mind')
+    expect((await pool.query('select * from rolled_back')).rows).toEqual([])
+  })
+
+  it('row 120: a deposed leader writes nothing more', async () => {
+    const { pool } = database()
+    const first = await takeEpoch(pool, 'first')
+    expect(await inFencedTransaction(pool, first, async () => 'written')).toBe('written')
+    const second = await takeEpoch(pool, 'second')
+    expect(second).toBe(first + 1)
+    const late = inFencedTransaction(pool, first, async () => 'written')
+    await expect(late).rejects.toThrow(Deposed)
+    await expect(late).rejects.toThrow(`epoch ${first} is over: second leads with epoch ${second}`)
+  })
+
+  it('row 120: a takeover waits for the write that is under way', async () => {
+    const { pool } = database()
+    const epoch = await takeEpoch(pool, 'first')
+    const order: string[] = []
+    let takeover: Promise<unknown> | undefined
+    await inFencedTransaction(pool, epoch, async (db) => {
+      takeover = takeEpoch(pool, 'second').then(() => order.push('taken over'))
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await db.query('select 1')
+      order.push('written')
+    })
+    await takeover
+    expect(order).toEqual(['written', 'taken over'])
+  })
+})

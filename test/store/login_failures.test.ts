@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest'
+import { clearLoginFailures, countLoginAttempt, sweepLoginFailures } from '../../store/login_failures.ts'
+import { realmRow } from '../support/rows.ts'
+import { describeOnEveryVersion } from './every_version.ts'
+
+const settings = {
+  enabled: true,
+  maxFailures: 3,
+  waitIncrementSeconds: 60,
+  maxWaitSeconds: 100,
+  failureResetSeconds: 1_000,
+}
+const start = new Date('2030-01-01T00:00:00.000Z')
+const after = (seconds: number): Date => new Date(start.getTime() + seconds * 1000)
+
+describeOnEveryVersion('login failures', (database) => {
+  const attempt = async (name: string, seconds: number, realm = 'acme'): Promise<boolean> =>
+    (await countLoginAttempt(database().pool, realm, name, settings, after(seconds))).locked
+
+  it('locks at every third failure, for longer each time, never beyond the cap', async () => {
+    const steps: [number, boolean][] = [
+      [0, false],
+      [1, false],
+      [2, false], // the third: locked until 62
+      [3, true],
+      [61.9, true],
+      [62, false], // the fourth still waits 60: locked until 122
+      [100, true],
+      [122, false],
+      [182, false], // the sixth: 120, capped to 100: locked until 282
+      [281.9, true],
+      [282, false],
+    ]
+    for (const [seconds, locked] of steps) {
+      expect([seconds, await attempt('steps', seconds)]).toEqual([seconds, locked])
+    }
+  })
+
+  it('counts the spellings of a name as one, and realms apart', async () => {
+    for (const name of ['Ａlice', 'ALICE', ' alice ']) expect(await attempt(name, 0)).toBe(false)
+    expect(await attempt('alice', 1)).toBe(true)
+    expect(await attempt('alice', 1, 'other')).toBe(false)
+  })
+
+  it('forgets after a success', async () => {
+    for (const second of [0, 1, 2]) await attempt('bob', second)
+    await clearLoginFailures(database().pool, 'acme', 'BOB')
+    expect(await attempt('bob', 3)).toBe(false)
+  })
+
+  it('starts anew once the reset time has passed', async () => {
+    for (const second of [0, 1]) await attempt('carol', second)
+    expect(await attempt('carol', 1_001)).toBe(false)
+    expect(await attempt('carol', 1_002)).toBe(false)
+    expect(await attempt('carol', 1_003)).toBe(false)
+    expect(await attempt('carol', 1_004)).toBe(true)
+  })
+
+  it('counts racing attempts one by one', async () => {
+    const locked = await Promise.all(Array.from({ length: 20 }, () => attempt('dave', 0)))
+    expect(locked.filter((isLocked) => !isLocked)).toHaveLength(3)
+  })
+
+  it('keeps no name in clear', async () => {
+    await attempt('hunter2-typed-into-the-wrong-field', 0)
+    const { rows } = await database().pool.query<{ line: string }>(
+      'select login_failures::text as line from login_failures',
+    )
+    expect(rows.map(({ line }) => line).join()).not.toContain('hunter2')
+  })
+
+  it('sweeps counters whose reset time has passed', async () => {
+    const { pool } = database()
+    await attempt('old', 0, realmRow().realm)
+    expect(await sweepLoginFailures(pool, after(10))).toBe(0)
+    expect(await sweepLoginFailures(pool, after(43_200 + 2_000))).toBeGreaterThan(0)
+  })
+})
