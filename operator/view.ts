@@ -1,0 +1,89 @@
+import { admitsNamespace } from './allowed_namespaces.ts'
+import { NotYet } from './reconciler.ts'
+import { pathOf } from './resource_types.ts'
+import type { NamesRealm, RealmResource, ResourceOf } from './resource_types.ts'
+import type { Kind } from './source/resource.ts'
+import type { ResourceSource } from './source/resource_source.ts'
+
+/** What reconcilers may know of other resources: as last seen, and as registered. */
+export interface View {
+  /**
+   * The realm that a resource belongs to, if that realm takes it. Throws NotYet while the answer may still change by
+   * itself: the Realm is yet to be reconciled, or the Realms seen are not all there are.
+   */
+  realmFor(resource: NamesRealm): RealmForResource
+
+  /** One object as last seen, also while it is being deleted. */
+  find<K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined
+
+  /**
+   * The `sub` under which a User is registered in a realm: undefined before its row is written, and once it is
+   * removed.
+   */
+  subjectOf(realm: string, userUid: string): string | undefined
+}
+
+export type RealmForResource =
+  | {
+      admitted: true
+      /** As in URLs and rows. */
+      name: string
+      uid: string
+      resource: RealmResource
+    }
+  | { admitted: false; reason: 'RealmNotFound' | 'NamespaceNotAllowed'; message: string }
+
+/** What the view has to know of the rows. */
+export interface Registered {
+  /** uid of the Realm whose row holds a realm name. */
+  realmOwner(realm: string): string | undefined
+  /** Why a Realm was refused the last time it was looked at; undefined when it was not, or not yet looked at. */
+  realmRefusal(realmUid: string): string | undefined
+  subjectOf(realm: string, userUid: string): string | undefined
+}
+
+export function createView(source: ResourceSource, registered: Registered): View {
+  const find = <K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
+    source.get({ kind, namespace, name }) as ResourceOf<K> | undefined
+
+  return {
+    find,
+    subjectOf: (realm, userUid) => registered.subjectOf(realm, userUid),
+
+    realmFor({ metadata, spec }) {
+      const namespace = spec.realmRef.namespace ?? metadata.namespace
+      const path = pathOf({ namespace, name: spec.realmRef.name })
+      const realm = find('Realm', namespace, spec.realmRef.name)
+      if (!realm) {
+        // Taken for gone too early, it would take the rows of all that belongs to it along.
+        if (!source.completeList('Realm')) throw new NotYet(`not all Realms are known; ${path} may be among the rest`)
+        return { admitted: false, reason: 'RealmNotFound', message: `there is no Realm ${path}` }
+      }
+      if (realm.metadata.deletionTimestamp !== undefined) {
+        return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} is being deleted` }
+      }
+      const labels = source.namespaceLabels(metadata.namespace)
+      if (!admitsNamespace(realm.spec.allowedNamespaces, namespace, metadata.namespace, labels)) {
+        return { admitted: false, reason: 'NamespaceNotAllowed', message: notAllowed(path, metadata.namespace) }
+      }
+
+      const name = realmName(realm)
+      if (registered.realmOwner(name) === realm.metadata.uid) {
+        return { admitted: true, name, uid: realm.metadata.uid, resource: realm }
+      }
+      const reason = registered.realmRefusal(realm.metadata.uid)
+      if (!reason) throw new NotYet(`Realm ${path} is not registered yet`)
+      return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} does not serve "${name}": ${reason}` }
+    },
+  }
+}
+
+/** The name of a realm in URLs and rows. */
+export function realmName({ metadata, spec }: RealmResource): string {
+  return spec.realm ?? metadata.name
+}
+
+function notAllowed(realm: string, namespace: string): string {
+  return `Realm ${realm} does not admit namespace ${namespace}: see its spec.allowedNamespaces`
+}
