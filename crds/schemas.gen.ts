@@ -44,6 +44,33 @@ export const realmSchema: KindSchema = {
    },
    "spec": {
     "type": "object",
+    "x-kubernetes-validations": [
+     {
+      "rule": "self.tokens.accessTokenLifetimeSeconds <= self.tokens.refreshTokenLifetimeSeconds",
+      "message": "accessTokenLifetimeSeconds cannot be more than refreshTokenLifetimeSeconds",
+      "fieldPath": ".tokens.accessTokenLifetimeSeconds"
+     },
+     {
+      "rule": "self.tokens.refreshTokenLifetimeSeconds <= self.tokens.sessionLifetimeSeconds",
+      "message": "refreshTokenLifetimeSeconds cannot be more than sessionLifetimeSeconds",
+      "fieldPath": ".tokens.refreshTokenLifetimeSeconds"
+     },
+     {
+      "rule": "self.bruteForceProtection.waitIncrementSeconds <= self.bruteForceProtection.maxWaitSeconds",
+      "message": "waitIncrementSeconds cannot be more than maxWaitSeconds",
+      "fieldPath": ".bruteForceProtection.waitIncrementSeconds"
+     },
+     {
+      "rule": "self.passwordHashing.memoryKiB * self.passwordHashing.iterations <= 2097152",
+      "message": "memoryKiB times iterations cannot be more than 2097152: one login would keep a core busy for seconds",
+      "fieldPath": ".passwordHashing.memoryKiB"
+     },
+     {
+      "rule": "has(self.allowedNamespaces.selector) == (self.allowedNamespaces.from == 'Selector')",
+      "message": "selector belongs to from Selector, and from Selector needs it",
+      "fieldPath": ".allowedNamespaces.selector"
+     }
+    ],
     "properties": {
      "realm": {
       "type": "string",
@@ -53,7 +80,8 @@ export const realmSchema: KindSchema = {
      },
      "displayName": {
       "type": "string",
-      "maxLength": 255
+      "maxLength": 255,
+      "pattern": "^[^\\x00-\\x1f\\x7f]*$"
      },
      "enabled": {
       "type": "boolean",
@@ -86,7 +114,8 @@ export const realmSchema: KindSchema = {
         },
         "description": {
          "type": "string",
-         "maxLength": 1024
+         "maxLength": 1024,
+         "pattern": "^[^\\x00-\\x08\\x0b-\\x1f\\x7f]*$"
         },
         "composites": {
          "type": "array",
@@ -110,18 +139,6 @@ export const realmSchema: KindSchema = {
      "tokens": {
       "type": "object",
       "default": {},
-      "x-kubernetes-validations": [
-       {
-        "rule": "self.accessTokenLifetimeSeconds <= self.refreshTokenLifetimeSeconds",
-        "message": "accessTokenLifetimeSeconds cannot be more than refreshTokenLifetimeSeconds",
-        "fieldPath": ".accessTokenLifetimeSeconds"
-       },
-       {
-        "rule": "self.refreshTokenLifetimeSeconds <= self.sessionLifetimeSeconds",
-        "message": "refreshTokenLifetimeSeconds cannot be more than sessionLifetimeSeconds",
-        "fieldPath": ".refreshTokenLifetimeSeconds"
-       }
-      ],
       "properties": {
        "accessTokenLifetimeSeconds": {
         "type": "integer",
@@ -172,13 +189,6 @@ export const realmSchema: KindSchema = {
      "bruteForceProtection": {
       "type": "object",
       "default": {},
-      "x-kubernetes-validations": [
-       {
-        "rule": "self.waitIncrementSeconds <= self.maxWaitSeconds",
-        "message": "waitIncrementSeconds cannot be more than maxWaitSeconds",
-        "fieldPath": ".waitIncrementSeconds"
-       }
-      ],
       "properties": {
        "enabled": {
         "type": "boolean",
@@ -217,13 +227,6 @@ export const realmSchema: KindSchema = {
      "passwordHashing": {
       "type": "object",
       "default": {},
-      "x-kubernetes-validations": [
-       {
-        "rule": "self.memoryKiB * self.iterations <= 2097152",
-        "message": "memoryKiB times iterations cannot be more than 2097152: one login would keep a core busy for seconds",
-        "fieldPath": ".memoryKiB"
-       }
-      ],
       "properties": {
        "memoryKiB": {
         "type": "integer",
@@ -392,13 +395,6 @@ export const realmSchema: KindSchema = {
      "allowedNamespaces": {
       "type": "object",
       "default": {},
-      "x-kubernetes-validations": [
-       {
-        "rule": "has(self.selector) == (self.from == 'Selector')",
-        "message": "selector belongs to from Selector, and from Selector needs it",
-        "fieldPath": ".selector"
-       }
-      ],
       "properties": {
        "from": {
         "type": "string",
@@ -802,11 +798,13 @@ export const clientSchema: KindSchema = {
      },
      "name": {
       "type": "string",
-      "maxLength": 255
+      "maxLength": 255,
+      "pattern": "^[^\\x00-\\x1f\\x7f]*$"
      },
      "description": {
       "type": "string",
-      "maxLength": 1024
+      "maxLength": 1024,
+      "pattern": "^[^\\x00-\\x08\\x0b-\\x1f\\x7f]*$"
      },
      "enabled": {
       "type": "boolean",
@@ -1193,11 +1191,13 @@ export const userSchema: KindSchema = {
      },
      "firstName": {
       "type": "string",
-      "maxLength": 255
+      "maxLength": 255,
+      "pattern": "^[^\\x00-\\x1f\\x7f]*$"
      },
      "lastName": {
       "type": "string",
-      "maxLength": 255
+      "maxLength": 255,
+      "pattern": "^[^\\x00-\\x1f\\x7f]*$"
      },
      "enabled": {
       "type": "boolean",
@@ -1229,8 +1229,8 @@ export const userSchema: KindSchema = {
       "maxProperties": 64,
       "x-kubernetes-validations": [
        {
-        "rule": "self.all(k, k.size() <= 128)",
-        "message": "the name of an attribute has at most 128 characters"
+        "rule": "self.all(k, k.matches('^[A-Za-z0-9._:/-]{1,128}$'))",
+        "message": "the name of an attribute is 1 to 128 letters, digits, dots, colons, slashes, underscores and hyphens"
        }
       ],
       "additionalProperties": {
@@ -1239,7 +1239,8 @@ export const userSchema: KindSchema = {
        "x-kubernetes-list-type": "atomic",
        "items": {
         "type": "string",
-        "maxLength": 1024
+        "maxLength": 1024,
+        "pattern": "^[^\\x00-\\x08\\x0b-\\x1f\\x7f]*$"
        }
       }
      },
@@ -1436,12 +1437,14 @@ export const roleAssignmentSchema: KindSchema = {
      },
      "reason": {
       "type": "string",
-      "maxLength": 1024
+      "maxLength": 1024,
+      "pattern": "^[^\\x00-\\x08\\x0b-\\x1f\\x7f]*$"
      },
      "requestedBy": {
       "type": "string",
       "minLength": 1,
-      "maxLength": 512
+      "maxLength": 512,
+      "pattern": "^[^\\x00-\\x1f\\x7f]*$"
      },
      "expiresAt": {
       "type": "string",
@@ -1483,7 +1486,8 @@ export const roleAssignmentSchema: KindSchema = {
         "approver": {
          "type": "string",
          "minLength": 1,
-         "maxLength": 512
+         "maxLength": 512,
+         "pattern": "^[^\\x00-\\x1f\\x7f]*$"
         },
         "decision": {
          "type": "string",
@@ -1504,7 +1508,8 @@ export const roleAssignmentSchema: KindSchema = {
         },
         "comment": {
          "type": "string",
-         "maxLength": 1024
+         "maxLength": 1024,
+         "pattern": "^[^\\x00-\\x08\\x0b-\\x1f\\x7f]*$"
         },
         "decidedAt": {
          "type": "string",
