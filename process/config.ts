@@ -1,0 +1,233 @@
+import {
+  baseUrl,
+  flag,
+  integer,
+  networks,
+  oneOf,
+  optionalText,
+  port,
+  postgresUrl,
+  SettingError,
+  text,
+} from './setting.ts'
+import type { Setting, Settings, Values } from './setting.ts'
+
+const databaseUrl = postgresUrl({
+  flag: 'database-url',
+  description: 'PostgreSQL 14 or newer, as a URL with its password',
+})
+const publicUrl = baseUrl({
+  flag: 'base-url',
+  description: 'where clients reach the server; issuers of tokens begin with it',
+})
+const listenHost = text({
+  flag: 'listen-host',
+  placeholder: 'address',
+  description: 'address to listen on; :: is every address of the machine',
+  fallback: '::',
+})
+const logLevel = oneOf({ flag: 'log-level', description: 'least severity that is logged', fallback: 'info' }, [
+  'debug',
+  'info',
+  'warn',
+  'error',
+])
+const shutdownSeconds = integer(
+  { flag: 'shutdown-seconds', description: 'time for requests in flight after SIGTERM', fallback: '20' },
+  [0, 3600],
+)
+const keyringNamespace = text({
+  flag: 'keyring-namespace',
+  placeholder: 'name',
+  description: 'namespace of the keyring Secrets',
+  fallback: 'realmkeeper',
+})
+const stateDir = optionalText({
+  flag: 'state-dir',
+  placeholder: 'dir',
+  description: 'what the API server would remember of the manifests in --dir, and the keyrings',
+})
+const licenseKeys = optionalText({
+  flag: 'license-keys',
+  placeholder: 'file',
+  description: 'JWK Set of the Ed25519 public keys that licenses may be signed with',
+})
+
+/** Configuration of `realmkeeper server`. */
+export const SERVER_SETTINGS = {
+  databaseUrl,
+  databaseConnections: integer(
+    { flag: 'database-connections', description: 'most connections to PostgreSQL at a time', fallback: '10' },
+    [2, 200],
+  ),
+  baseUrl: publicUrl,
+  listenHost,
+  // Not REALMKEEPER_PORT: Kubernetes sets that one to tcp://… beside a Service named realmkeeper.
+  listenPort: port({ flag: 'listen-port', description: 'port of the public endpoints', fallback: '8080' }),
+  healthPort: port({ flag: 'health-listen-port', description: 'port of /livez, /readyz, /metrics', fallback: '9000' }),
+  trustedProxies: networks({
+    flag: 'trusted-proxies',
+    description: 'peers whose X-Forwarded-For names the caller',
+  }),
+  failedLoginsPerAddress: integer(
+    {
+      flag: 'failed-logins-per-address',
+      description: 'failed logins a minute from one address; 0 is off',
+      fallback: '300',
+    },
+    [0, 1_000_000],
+  ),
+  failedLoginsPerClient: integer(
+    {
+      flag: 'failed-logins-per-client',
+      description: 'failed logins a minute through one authenticated confidential client; 0 is off',
+      fallback: '3000',
+    },
+    [0, 1_000_000],
+  ),
+  failedDecryptsPerSubject: integer(
+    {
+      flag: 'failed-decrypts-per-subject',
+      description: 'failed decrypts a minute of one subject; 0 is off',
+      fallback: '60',
+    },
+    [0, 1_000_000],
+  ),
+  keyringNamespace,
+  keyringDir: optionalText({
+    flag: 'keyring-dir',
+    placeholder: 'dir',
+    description: 'state directory to read keyrings from, in place of a cluster',
+  }),
+  licenseKeys,
+  shutdownSeconds,
+  logLevel,
+} satisfies Settings
+
+/** Configuration of `realmkeeper operator`. */
+export const OPERATOR_SETTINGS = {
+  databaseUrl,
+  baseUrl: publicUrl,
+  dir: optionalText({ flag: 'dir', placeholder: 'dir', description: 'manifests to read, in place of a cluster' }),
+  stateDir,
+  listenHost,
+  healthPort: port({ flag: 'health-listen-port', description: 'port of /livez, /readyz, /metrics', fallback: '9001' }),
+  keyringNamespace,
+  licenseKeys,
+  requireApprovalEnforcement: flag({
+    flag: 'require-approval-enforcement',
+    description: 'grant nothing new while the admission policies on approvals are not proven to act',
+  }),
+  shutdownSeconds,
+  logLevel,
+} satisfies Settings
+
+/** Configuration of `realmkeeper migrate`. */
+export const MIGRATE_SETTINGS = { databaseUrl, logLevel } satisfies Settings
+
+/** Configuration of `realmkeeper dev`. */
+export const DEV_SETTINGS = {
+  stateDir: optionalText({
+    flag: 'state-dir',
+    placeholder: 'dir',
+    description: 'database, keyrings and status (default: .realmkeeper/<name of DIR>/state)',
+  }),
+  listenHost: text({ ...aboutOf(listenHost), fallback: '127.0.0.1' }),
+  listenPort: SERVER_SETTINGS.listenPort,
+  healthPort: SERVER_SETTINGS.healthPort,
+  operatorHealthPort: port({
+    flag: 'operator-health-listen-port',
+    description: "port of the operator's /livez, /readyz, /metrics",
+    fallback: '9001',
+  }),
+  logLevel,
+} satisfies Settings
+
+/** Configuration of the commands that decide on RoleAssignments in a directory that `dev` serves. */
+export const APPROVER_SETTINGS = {
+  dir: optionalText({ flag: 'dir', placeholder: 'dir', description: 'manifests that "realmkeeper dev" serves' }),
+  stateDir: DEV_SETTINGS.stateDir,
+  as: optionalText({ flag: 'as', placeholder: 'name', description: 'who decides (default: the login name)' }),
+} satisfies Settings
+
+export type ServerConfig = Values<typeof SERVER_SETTINGS>
+export type OperatorConfig = Values<typeof OPERATOR_SETTINGS>
+export type MigrateConfig = Values<typeof MIGRATE_SETTINGS>
+export type DevConfig = Values<typeof DEV_SETTINGS>
+export type ApproverConfig = Values<typeof APPROVER_SETTINGS>
+
+const ALL_SETTINGS: Settings[] = [SERVER_SETTINGS, OPERATOR_SETTINGS, MIGRATE_SETTINGS, DEV_SETTINGS, APPROVER_SETTINGS]
+
+/** Everything that is wrong with a configuration, one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: string[]
+
+  constructor(problems: string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+/**
+ * Reads a process's configuration: a flag wins over its variable, the variable over the default. `flags` holds what
+ * was given on the command line under the names of the table. Throws one ConfigError that names every problem.
+ */
+export function readConfig<Table extends Settings>(
+  table: Table,
+  flags: Readonly<Record<string, string | boolean | undefined>>,
+  environment: NodeJS.ProcessEnv = process.env,
+): Values<Table> {
+  const problems = unknownVariables(environment)
+  const values: Record<string, unknown> = {}
+  for (const [name, setting] of Object.entries(table)) {
+    const { from, given } = whereGiven(setting, flags[name], environment)
+    try {
+      values[name] = valueOf(setting, given)
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error
+      problems.push(`${from} ${error.message}`)
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each member was parsed by the setting of its name
+  return values as Values<Table>
+}
+
+function whereGiven(
+  setting: Setting<unknown>,
+  onCommandLine: string | boolean | undefined,
+  environment: NodeJS.ProcessEnv,
+): { from: string; given: string | undefined } {
+  if (onCommandLine !== undefined) return { from: `--${setting.flag}`, given: String(onCommandLine) }
+  const inEnvironment = environment[setting.env]
+  if (inEnvironment !== undefined) return { from: setting.env, given: inEnvironment }
+  return { from: `--${setting.flag} (${setting.env})`, given: setting.fallback }
+}
+
+function valueOf(setting: Setting<unknown>, given: string | undefined): unknown {
+  if (given !== undefined) return setting.parse(given)
+  if (setting.optional) return undefined
+  throw new SettingError('is required')
+}
+
+// What Kubernetes sets in every container for each Service of the namespace.
+const SERVICE_LINK = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/
+
+/** A misspelt name would otherwise leave a default in force that nobody chose. */
+function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
+  const known = new Set(ALL_SETTINGS.flatMap((table) => Object.values(table).map(({ env }) => env)))
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('REALMKEEPER_') && !known.has(name) && !SERVICE_LINK.test(name))
+    .map((name) => `${name} is not a variable of realmkeeper: see "realmkeeper COMMAND --help" for their names`)
+}
+
+function aboutOf({ flag: name, description, placeholder }: Setting<unknown>) {
+  return { flag: name, description, ...(placeholder === undefined ? {} : { placeholder }) }
+}
+
+/** The environment of a child process: ours, without configuration, and with `variables`. */
+export function childEnvironment(variables: Record<string, string>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('REALMKEEPER_'))
+  return { ...Object.fromEntries(inherited), ...variables }
+}

@@ -1,0 +1,130 @@
+import { createServer } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import type { Registry } from 'prom-client'
+import { listen } from './listen.ts'
+import type { ListenAt } from './listen.ts'
+import { loggableText } from './loggable.ts'
+
+/** One thing without which the process does not do its work. */
+export interface ReadinessCheck {
+  name: string
+  /** Resolves with undefined when all is well, else with what is wrong, for an operator to read. */
+  check: () => Promise<string | undefined>
+}
+
+export interface Readiness {
+  ready: boolean
+  /** `ok`, or what is wrong, by name of the check. */
+  checks: Record<string, string>
+}
+
+export interface Health {
+  port: number
+  readiness(): Promise<Readiness>
+  /** From now on not ready, whatever the checks say, so that no new requests are sent here. */
+  drain(): void
+  close(): Promise<void>
+}
+
+export interface HealthOptions extends ListenAt {
+  checks: ReadinessCheck[]
+  registry: Registry
+  /** Until a check counts as failed. Milliseconds. */
+  checkTimeoutMillis?: number
+}
+
+/**
+ * The port beside the public one: `/livez` (the event loop turns), `/readyz` (every check passes), `/metrics`.
+ * Throws ListenError.
+ */
+export async function serveHealth(options: HealthOptions): Promise<Health> {
+  let draining = false
+  const readiness = sharedReadiness(options.checks, options.checkTimeoutMillis ?? 2_000)
+
+  const answers: Record<string, (response: ServerResponse) => Promise<void>> = {
+    async '/livez'(response) {
+      answer(response, 200, 'text/plain; charset=utf-8', 'ok\n')
+    },
+    async '/readyz'(response) {
+      const { ready, checks } = draining ? SHUTTING_DOWN : await readiness()
+      const body = `${JSON.stringify({ ready, checks }, undefined, 2)}\n`
+      answer(response, ready ? 200 : 503, 'application/json', body)
+    },
+    async '/metrics'(response) {
+      answer(response, 200, options.registry.contentType, await options.registry.metrics())
+    },
+  }
+
+  const server = createServer(
+    { requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
+    (request, response) => {
+      const path = (request.url ?? '').split('?', 1)[0] ?? ''
+      const handle = Object.hasOwn(answers, path) ? answers[path] : undefined
+      if (!handle) return answer(response, 404, 'text/plain; charset=utf-8', 'not found\n')
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        response.setHeader('Allow', 'GET, HEAD')
+        return answer(response, 405, 'text/plain; charset=utf-8', 'method not allowed\n')
+      }
+      handle(response).catch(() => answer(response, 500, 'text/plain; charset=utf-8', 'error\n'))
+    },
+  )
+  // Probes and a scraper: whoever opens more than this is neither.
+  server.maxConnections = 200
+
+  return {
+    port: await listen(server, options),
+    readiness: async () => (draining ? SHUTTING_DOWN : readiness()),
+    drain() {
+      draining = true
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+const SHUTTING_DOWN: Readiness = { ready: false, checks: { process: 'shutting down' } }
+
+/** Callers that come while the checks run wait for the same answer: probes must not pile up on a slow database. */
+function sharedReadiness(checks: ReadinessCheck[], timeoutMillis: number): () => Promise<Readiness> {
+  let running: Promise<Readiness> | undefined
+  return () => {
+    running ??= runChecks(checks, timeoutMillis).finally(() => {
+      running = undefined
+    })
+    return running
+  }
+}
+
+async function runChecks(checks: ReadinessCheck[], timeoutMillis: number): Promise<Readiness> {
+  const results = await Promise.all(
+    checks.map(async ({ name, check }) => [name, (await outcome(check, timeoutMillis)) ?? 'ok'] as const),
+  )
+  return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) }
+}
+
+async function outcome(check: ReadinessCheck['check'], timeoutMillis: number): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`no answer within ${timeoutMillis} ms`), timeoutMillis)
+  })
+  try {
+    return await Promise.race([check(), late])
+  } catch (error) {
+    return loggableText(error instanceof Error ? error.message : String(error), 300) || 'failed'
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function answer(response: ServerResponse, status: number, contentType: string, body: string): void {
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  })
+  response.end(response.req.method === 'HEAD' ? undefined : body)
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { createLog } from '../../process/log.ts'
+
+function logged(write: (log: ReturnType<typeof createLog>) => void): { line: Record<string, unknown>; text: string } {
+  const lines: string[] = []
+  write(createLog({ name: 'server', level: 'debug', destination: { write: (line) => void lines.push(line) } }))
+  expect(lines).toHaveLength(1)
+  return { line: JSON.parse(lines[0] ?? ''), text: lines[0] ?? '' }
+}
+
+const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
+
+describe('what a log line may not hold', () => {
+  test.for([
+    ['a password', { password: 'canary-1' }],
+    ['a secret under a camelCase name', { clientSecret: 'canary-1' }],
+    ['a token under a snake_case name', { refresh_token: 'canary-1' }],
+    ['a header', { headers: { authorization: 'canary-1', Cookie: 'canary-1', 'x-api-key': 'canary-1' } }],
+    ['a value to encrypt', { items: [{ field: 'dateOfBirth', value: 'canary-1' }] }],
+    ['a list of keys', { keys: ['canary-1'] }],
+    ['bytes', { body: Buffer.from('canary-1') }],
+    ['the detail of a PostgreSQL error', { err: Object.assign(new Error('duplicate'), { detail: 'canary-1' }) }],
+    ['a secret in the cause of an error', { err: new Error('no', { cause: { password: 'canary-1' } }) }],
+    ['a database URL', { note: 'connecting to postgres://realmkeeper:canary-1@db:5432/x' }],
+  ])('%s', ([, members]) => {
+    expect(logged((log) => log.info(members, 'x')).text).not.toContain('canary-1')
+  })
+
+  test('a secret bound to a child log', () => {
+    expect(logged((log) => log.child({ password: 'canary-1' }).info('x')).text).not.toContain('canary-1')
+  })
+
+  test.for([
+    ['a token', TOKEN, '[token]'],
+    ['a ciphertext', 'rk1:1:AAECAwQFBgcICQ', '[ciphertext]'],
+    ['an authorization header', 'Basic c2hvcDpzZWNyZXQ=', 'Basic [redacted]'],
+    ['a password hash', '$argon2id$v=19$m=7168,t=5,p=1$c2FsdA$aGFzaA', '[password hash]'],
+  ])('%s in a message or an error', ([, secret, shown]) => {
+    expect(logged((log) => log.warn(`got ${secret}`)).line.msg).toBe(`got ${shown}`)
+    expect(logged((log) => log.warn({ err: new Error(`got ${secret}`) })).text).not.toContain(secret)
+    expect(logged((log) => log.warn(new Error(`got ${secret}`))).text).not.toContain(secret)
+  })
+})
+
+describe('what keeps a log readable', () => {
+  test('a line stays one line: line breaks, terminal sequences and text directions are written out', () => {
+    const { line } = logged((log) => log.info({ username: 'a\nb' }, '\u001b[31mred\u202e\r\n{"forged":1}'))
+    expect(line).toMatchObject({
+      username: 'a\\u000ab',
+      msg: '\\u001b[31mred\\u202e\\u000d\\u000a{"forged":1}',
+    })
+  })
+
+  test('what is too long is cut, and says how long it was', () => {
+    expect(logged((log) => log.info('x'.repeat(100_000))).line.msg).toBe(`${'x'.repeat(2000)}… (100000 characters)`)
+  })
+
+  test('what is too deep or refers to itself ends', () => {
+    const ring: Record<string, unknown> = { name: 'ring' }
+    ring.ring = ring
+    expect(logged((log) => log.info({ ring }, 'x')).text.length).toBeLessThan(1000)
+  })
+
+  test('an error keeps its code, its stack and its cause', () => {
+    const error = Object.assign(new Error('outer', { cause: new Error('inner') }), { code: '23505' })
+    expect(logged((log) => log.error({ err: error }, 'failed')).line).toMatchObject({
+      level: 'error',
+      process: 'server',
+      msg: 'failed',
+      err: { message: 'outer', code: '23505', stack: expect.stringContaining('at '), cause: { message: 'inner' } },
+    })
+  })
+
+  test('names that only contain the letters of a secret one are shown', () => {
+    const members = {
+      tokenEndpoint: 'https://x',
+      keyVersion: 3,
+      keyring: 'realm-a-keyring',
+      monkey: 'b',
+      requestId: 'r',
+    }
+    expect(logged((log) => log.info(members, 'x')).line).toMatchObject(members)
+  })
+})
