@@ -4,6 +4,7 @@ import type { SecretHash } from '../store/client_secret.ts'
 import type { ClientRow } from '../store/clients.ts'
 import { parseBasicCredentials } from './basic_credentials.ts'
 import type { BasicCredentials } from './basic_credentials.ts'
+import type { Deps } from './deps.ts'
 import type { Form, HttpRequest } from './http.ts'
 import { OAuthError } from './oauth_error.ts'
 import type { ServedRealm } from './served_realm.ts'
@@ -15,7 +16,10 @@ type AuthenticationRequest = Pick<HttpRequest, 'realm' | 'authorization' | 'form
  * client names itself and has no secret. From here on the client's origins get CORS headers.
  * @throws OAuthError 401 `invalid_client`, one and the same for every reason; 400 when Basic and form differ
  */
-export async function authenticateClient(request: AuthenticationRequest, now: Date): Promise<ClientRow> {
+export async function authenticateClient(
+  request: AuthenticationRequest,
+  { now }: Pick<Deps, 'now'>,
+): Promise<ClientRow> {
   const { realm, form } = request
   const basic = parseBasicCredentials(request.authorization)
   if (basic === 'malformed') throw invalidClient(realm, true)
@@ -27,7 +31,7 @@ export async function authenticateClient(request: AuthenticationRequest, now: Da
   const secrets = (basic?.secrets ?? [form.client_secret ?? '']).filter((secret) => secret !== '')
 
   const client = await findOne(realm, ids)
-  const isRight = secretFits(client, secrets, now)
+  const isRight = secretFits(client, secrets, now())
   if (!client?.enabled) throw invalidClient(realm, basic !== undefined)
   if (client.type === 'Public' ? secrets.length > 0 : !isRight) throw invalidClient(realm, basic !== undefined)
   request.corsClient = client
