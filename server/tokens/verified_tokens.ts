@@ -3,6 +3,7 @@ import type { AccessTokenClaims } from './access_token_claims.ts'
 
 /** What was once proven of a token's text: which key signed it, and what it says. Whether it is good is decided anew. */
 export interface VerifiedToken {
+  kid: string
   key: KeyObject
   claims: AccessTokenClaims
 }
@@ -33,9 +34,9 @@ export function createVerifiedTokens(max: number = MAX_REMEMBERED): VerifiedToke
   }
 }
 
-/** What a token is remembered by. The token itself is not kept. */
+/** What a token is remembered by; the token itself is not kept. Hashed as UTF-8: as latin1, U+0142 would pass for "B". */
 export function tokenDigest(token: string): string {
-  return createHash('sha256').update(token, 'latin1').digest('base64')
+  return createHash('sha256').update(token, 'utf8').digest('base64')
 }
 
 function dropOldest(remembered: Map<string, VerifiedToken>): void {

@@ -1,0 +1,47 @@
+import { authenticateClient } from '../client_authentication.ts'
+import type { Deps } from '../deps.ts'
+import type { Action, HttpRequest } from '../http.ts'
+import { OAuthError } from '../oauth_error.ts'
+import { isFor } from '../tokens/access_token_claims.ts'
+import { rolesNow } from '../tokens/roles.ts'
+import { verifyAccessToken } from '../tokens/verify_access_token.ts'
+import type { GoodToken } from '../tokens/verify_access_token.ts'
+
+/**
+ * RFC 7662. Confidential clients learn of tokens that they got or that are meant for them; all else is inactive, and
+ * looks the same. `token_type_hint` is a hint (section 2.1), and only one kind of token is ever active here.
+ */
+export function introspect(deps: Deps): Action {
+  return async (request) => {
+    const caller = await authenticateClient(request, deps)
+    if (caller.type === 'Public') throw new OAuthError('invalid_request', 'Client not allowed.', { status: 403 })
+    const { token } = request.form
+    if (token === undefined) throw new OAuthError('invalid_request', 'Token not provided.')
+
+    const good = await verifyAccessToken(token, request.realm, deps)
+    const active = good !== undefined && isFor(good.claims, caller.clientId)
+    return { status: 200, body: active ? activeToken(good, request) : { active: false } }
+  }
+}
+
+/** Section 2.2. Roles and user are as they are now; the rest is as it was signed. */
+function activeToken({ claims, session, user, client }: GoodToken, { realm }: HttpRequest): object {
+  return {
+    active: true,
+    exp: claims.exp,
+    iat: claims.iat,
+    sub: claims.sub,
+    username: user.username,
+    ...(user.email !== null && claims.scope.includes('email') && { email: user.email }),
+    scope: claims.scope.join(' '),
+    client_id: claims.azp,
+    token_type: 'Bearer',
+    aud: claims.aud,
+    iss: claims.iss,
+    jti: claims.jti,
+    sid: claims.sid,
+    typ: 'Bearer',
+    azp: claims.azp,
+    realm_access: { roles: rolesNow(session, realm, client) },
+  }
+}

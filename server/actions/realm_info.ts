@@ -1,0 +1,27 @@
+import type { Action } from '../http.ts'
+import { OAuthError } from '../oauth_error.ts'
+import type { ServedRealm } from '../served_realm.ts'
+import { notBeforeSeconds } from '../tokens/not_before.ts'
+import { PUBLIC_DOCUMENT } from './public_document.ts'
+
+/** What adapters of older kinds ask for instead of discovery and certs. */
+export function realmInfo(): Action {
+  return async ({ realm }) => ({
+    status: 200,
+    headers: PUBLIC_DOCUMENT,
+    body: {
+      realm: realm.row.realm,
+      public_key: activePublicKey(realm),
+      'token-service': `${realm.issuer}/protocol/openid-connect`,
+      'tokens-not-before': notBeforeSeconds(realm.row.tokens),
+    },
+  })
+}
+
+/** SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7) of the key that signs, DER in base64. */
+function activePublicKey(realm: ServedRealm): string {
+  const { signer, verifiers } = realm.keyring()
+  const active = signer && verifiers.get(signer.kid)
+  if (!active) throw new OAuthError('keyring_unavailable', 'The keys of the realm are not loaded')
+  return active.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+}

@@ -1,0 +1,59 @@
+import type { HttpRequest } from '../http.ts'
+import { OAuthError } from '../oauth_error.ts'
+
+// RFC 6750 section 3. A realm's name is a DNS label, so nothing in a challenge needs quoting.
+
+/**
+ * The token of the Authorization header (RFC 6750 section 2.1), or of the form field `access_token` where an endpoint
+ * takes forms (section 2.2). A token in the query (section 2.3) is refused: queries end up in logs.
+ * @throws OAuthError 401 without a token, 400 for more than one transport
+ */
+export function bearerToken(request: Pick<HttpRequest, 'authorization' | 'form' | 'query' | 'realm'>): string {
+  const inHeader = tokenOfHeader(request.authorization)
+  const inForm = request.form.access_token
+  if (new URLSearchParams(request.query).has('access_token')) {
+    throw malformed(request, 'The access token must not be in the query')
+  }
+  if (inHeader !== undefined && inForm !== undefined) {
+    throw malformed(request, 'The access token must be given in one way only')
+  }
+  const token = inHeader ?? inForm
+  if (token === undefined) {
+    throw new OAuthError('invalid_token', 'No access token', { headers: challenge(request) })
+  }
+  return token
+}
+
+/** RFC 6750 section 3.1: expired, revoked, malformed or not of this realm; which of them is not said. */
+export function invalidToken(request: Pick<HttpRequest, 'realm'>): OAuthError {
+  return new OAuthError('invalid_token', 'The access token is not valid', {
+    headers: challenge(request, { error: 'invalid_token' }),
+  })
+}
+
+/** `scope` names what is needed, when it may be told. */
+export function insufficientScope(
+  request: Pick<HttpRequest, 'realm'>,
+  description: string,
+  scope?: string,
+): OAuthError {
+  return new OAuthError('insufficient_scope', description, {
+    headers: challenge(request, { error: 'insufficient_scope', ...(scope !== undefined && { scope }) }),
+  })
+}
+
+function malformed(request: Pick<HttpRequest, 'realm'>, description: string): OAuthError {
+  return new OAuthError('invalid_request', description, { headers: challenge(request, { error: 'invalid_request' }) })
+}
+
+function challenge({ realm }: Pick<HttpRequest, 'realm'>, parameters: Record<string, string> = {}) {
+  const all = Object.entries({ realm: realm.row.realm, ...parameters })
+  return { 'WWW-Authenticate': `Bearer ${all.map(([name, value]) => `${name}="${value}"`).join(', ')}` }
+}
+
+/** Undefined for no header and for other schemes. What is not a token68 is a token that no signature will fit. */
+function tokenOfHeader(authorization: string | undefined): string | undefined {
+  const match = /^bearer(?: +(.*))?$/i.exec(authorization ?? '')
+  const token = match?.[1]?.trim()
+  return token === '' ? undefined : token
+}
