@@ -1,0 +1,171 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { folderOf, FOLDERS, ROOT, sourceFiles, withoutComments } from './support/source_files.ts'
+import type { SourceFile } from './support/source_files.ts'
+
+const files = sourceFiles()
+const product = files.filter(({ path }) => !['test', 'scripts', 'bench'].includes(folderOf(path)))
+
+/** One line for each file that a law does not hold for, and why. */
+function violations(of: SourceFile[], law: (file: SourceFile) => string[]): string[] {
+  return of.flatMap((file) => law(file).map((why) => `${file.path}: ${why}`))
+}
+
+test('there is something to look at', () => {
+  expect(new Set(files.map(({ path }) => folderOf(path)))).toEqual(new Set(FOLDERS))
+})
+
+/** What each folder may import of ours, beside itself. */
+const LAWS: Record<string, string[]> = {
+  crds: [],
+  store: [],
+  process: [],
+  operator: ['store', 'process', 'crds'],
+  server: ['store', 'process'],
+  scripts: ['crds', 'process'],
+}
+
+test.for(Object.entries(LAWS))('%s/ imports nothing of ours beside %j', ([folder, allowed]) => {
+  const found = violations(
+    files.filter(({ path }) => folderOf(path) === folder),
+    ({ imports }) => imports.filter((path) => isOurs(path) && ![folder, ...allowed].includes(folderOf(path))),
+  )
+  expect(found).toEqual([])
+})
+
+test('nothing imports cli/ or bench/, except themselves and tests', () => {
+  const found = violations(
+    files.filter(({ path }) => !['cli', 'bench', 'test'].includes(folderOf(path))),
+    ({ imports }) => imports.filter((path) => isOurs(path) && ['cli', 'bench', 'test'].includes(folderOf(path))),
+  )
+  expect(found).toEqual([])
+})
+
+test.for([
+  ['store/keyring/', ['pg', 'store/db.ts']],
+  ['store/', ['koa', '@kubernetes/client-node']],
+  ['server/', ['@kubernetes/client-node']],
+  ['operator/reconcilers/', ['@kubernetes/client-node', 'pg', 'koa']],
+  ['operator/', ['koa']],
+  ['server/actions/', ['koa']],
+  ['server/grants/', ['koa']],
+  ['server/tokens/', ['koa']],
+  ['server/encryption/', ['koa']],
+] as const)('%s does not know %j', ([folder, unknown]) => {
+  const found = violations(
+    files.filter(({ path }) => path.startsWith(folder)),
+    ({ imports }) => imports.filter((path) => unknown.some((one) => path === one || path.startsWith(`${one}/`))),
+  )
+  expect(found).toEqual([])
+})
+
+test('no file imports itself by way of others, types included', () => {
+  expect(cycles(files)).toEqual([])
+})
+
+test('every import of ours names a file, with its ending', () => {
+  const found = violations(files, ({ imports }) =>
+    imports.filter((path) => isOurs(path) && !(/\.(?:ts|json|mjs)$/.test(path) && existsSync(join(ROOT, path)))),
+  )
+  expect(found).toEqual([])
+})
+
+test('no barrels and no drawers: names say what a file is, in snake_case', () => {
+  const found = violations(files, ({ path }) => {
+    const name = basename(path)
+    if (/^(?:index|utils?|helpers?|common|misc)\.ts$/.test(name)) return ['says nothing']
+    return /^[a-z][a-z0-9_]*(?:\.(?:gen|test|fixture|config))?\.ts$/.test(name) ? [] : ['is not snake_case']
+  })
+  expect(found).toEqual([])
+})
+
+test('a file over 250 lines says why in its head', () => {
+  const found = violations(files, ({ path, text }) => {
+    const lines = text.split('\n').length - 1
+    if (lines <= 250 || path.endsWith('.gen.ts') || path.startsWith('test/')) return []
+    return /Over 250 lines: \S/.test(text.slice(0, 1500)) ? [] : [`${lines} lines`]
+  })
+  expect(found).toEqual([])
+})
+
+test('every file of the product loads in plain Node, and loading it does nothing', () => {
+  const paths = files
+    .map(({ path }) => path)
+    .filter((path) => !['bench', 'test'].includes(folderOf(path)) && path !== 'cli/realmkeeper.ts')
+  const program = `for (const path of ${JSON.stringify(paths)}) {
+    await import(${JSON.stringify(`${ROOT}/`)} + path).catch((error) => { console.log(path + ': ' + error.message) })
+  }`
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  expect({ stdout, stderr, status }).toEqual({ stdout: '', stderr: '', status: 0 })
+})
+
+test('process.env is read in process/config.ts alone', () => {
+  const found = violations(
+    product.filter(({ path }) => path !== 'process/config.ts'),
+    ({ text }) => (/\bprocess\s*\.\s*env\b/.test(withoutComments(text)) ? ['process.env'] : []),
+  )
+  expect(found).toEqual([])
+})
+
+test('the clock is handed down in store/, operator/ and server/', () => {
+  const found = violations(
+    product.filter(({ path }) => /^(?:store|operator|server)\//.test(path) && basename(path) !== 'main.ts'),
+    ({ text }) => withoutComments(text).match(/new Date\(\s*\)|\bDate\.now\(/g) ?? [],
+  )
+  expect(found).toEqual([])
+})
+
+interface Lock {
+  packages: Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>
+}
+
+test('the lock names no registry, and holds the optional dependencies of every package', () => {
+  const { packages }: Lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  const held = new Set(Object.keys(packages).map((path) => path.split('node_modules/').at(-1)))
+  const found = Object.entries(packages).flatMap(([path, { resolved, optionalDependencies = {} }]) => [
+    ...(resolved === undefined ? [] : [`${path}: ${resolved}`]),
+    ...Object.keys(optionalDependencies)
+      .filter((name) => !held.has(name))
+      .map((name) => `${path}: ${name} is not in the lock`),
+  ])
+  expect(found).toEqual([])
+})
+
+test('nothing that is checked in speaks of the place where it was written', () => {
+  const words = [['', 'work', ''].join('/'), ['..', 'shared'].join('/')]
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean)
+  const found = tracked
+    .filter((path) => existsSync(join(ROOT, path)))
+    .filter((path) => {
+      const text = readFileSync(join(ROOT, path), 'utf8')
+      return words.some((word) => text.includes(word))
+    })
+  expect(found).toEqual([])
+})
+
+function isOurs(path: string): boolean {
+  return FOLDERS.includes(folderOf(path)) && path.includes('/')
+}
+
+/** Each ring once, as `a → b → a`. */
+function cycles(of: SourceFile[]): string[] {
+  const importsOf = new Map(of.map(({ path, imports }) => [path, imports.filter(isOurs)]))
+  const done = new Set<string>()
+  const found: string[] = []
+  function visit(path: string, trail: string[]): void {
+    if (trail.includes(path)) {
+      found.push([...trail.slice(trail.indexOf(path)), path].join(' → '))
+      return
+    }
+    if (done.has(path)) return
+    for (const imported of importsOf.get(path) ?? []) visit(imported, [...trail, path])
+    done.add(path)
+  }
+  for (const path of importsOf.keys()) visit(path, [])
+  return found
+}
