@@ -1,0 +1,150 @@
+import { closeSync, fstatSync, openSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import type { BigIntStats, Dirent } from 'node:fs'
+import { join } from 'node:path'
+import { parseDocuments } from './documents.ts'
+import type { ManifestDocument, Position } from './documents.ts'
+
+/** A manifest file as last read. While it has problems, `text` and `documents` are those of its last good state. */
+export interface ManifestFile {
+  /** Relative to the directory, with `/`. */
+  path: string
+  text: string
+  documents: ManifestDocument[]
+  problems: (Partial<Position> & { message: string })[]
+}
+
+export interface FolderReading {
+  /** In the order of their paths, which decides between two files that hold the same object. */
+  files: ManifestFile[]
+  /** Every folder, the directory itself (an empty path) first: what has to be watched. */
+  folders: string[]
+  /** Folders that cannot be listed. */
+  problems: { path: string; message: string }[]
+  /** Whether anything differs from the reading before. */
+  changed: boolean
+  /** A file is being written just now; it is read at the next look. */
+  unsettled: boolean
+}
+
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+const MAX_UNSETTLED_LOOKS = 5
+
+interface Known {
+  /** Size, times and inode of what was read; a file is opened only when these changed. */
+  stamp?: string
+  /** A changed stamp seen once: a file is read when two looks found the same, never half-written. */
+  candidate?: string
+  unsettledLooks: number
+  file?: ManifestFile
+  /** Parsed values by digest of their text. */
+  values: Map<string, ManifestDocument['value'][]>
+}
+
+/** Reads the manifests below a directory again and again. The first reading takes every file as it is. */
+export function manifestFolder(directory: string): { read(): Promise<FolderReading> } {
+  let known = new Map<string, Known>()
+  let first = true
+  let problemsBefore = '[]'
+
+  async function settle(path: string, stamp: string, entry: Known, reading: FolderReading): Promise<void> {
+    if (entry.stamp === stamp) {
+      delete entry.candidate
+      entry.unsettledLooks = 0
+      return
+    }
+    if (!first && entry.candidate !== stamp && entry.unsettledLooks < MAX_UNSETTLED_LOOKS) {
+      entry.candidate = stamp
+      entry.unsettledLooks++
+      reading.unsettled = true
+      return
+    }
+    entry.file = await readManifest(directory, path, entry)
+    entry.stamp = stamp
+    reading.changed = true
+  }
+
+  return {
+    async read() {
+      const { paths, folders, problems } = listFiles(directory)
+      const reading: FolderReading = { files: [], folders, problems, changed: first, unsettled: false }
+      const present = new Map<string, Known>()
+
+      for (const path of paths) {
+        const stat = statSync(join(directory, path), { bigint: true, throwIfNoEntry: false })
+        if (!stat?.isFile()) continue
+        const entry: Known = known.get(path) ?? { unsettledLooks: 0, values: new Map() }
+        await settle(path, stampOf(stat), entry, reading)
+        present.set(path, entry)
+        if (entry.file) reading.files.push(entry.file)
+      }
+
+      if ([...known.keys()].some((path) => !present.has(path))) reading.changed = true
+      if (JSON.stringify(problems) !== problemsBefore) reading.changed = true
+      problemsBefore = JSON.stringify(problems)
+      known = present
+      first = false
+      return reading
+    },
+  }
+}
+
+function stampOf(stat: BigIntStats): string {
+  return [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ')
+}
+
+async function readManifest(directory: string, path: string, entry: Known): Promise<ManifestFile> {
+  const before = { path, text: entry.file?.text ?? '', documents: entry.file?.documents ?? [] }
+  const content = readText(join(directory, path))
+  if (content.problem !== undefined) return { ...before, problems: [{ message: content.problem }] }
+
+  const parsed = await parseDocuments(content.text, entry.values)
+  if (parsed.problems.length > 0) return { ...before, problems: parsed.problems }
+  return { path, text: content.text, documents: parsed.documents, problems: [] }
+}
+
+/** The text of a manifest file, byte for byte, or why it cannot be read. */
+export function readText(file: string): { text: string; problem?: undefined } | { problem: string } {
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(file, 'r')
+    if (fstatSync(descriptor).size > MAX_FILE_BYTES) return { problem: `over ${MAX_FILE_BYTES >> 20} MiB; split it` }
+    const bytes = readFileSync(descriptor)
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+  } catch (error) {
+    if (error instanceof TypeError) return { problem: 'not UTF-8 text; save it as UTF-8' }
+    return { problem: `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})` }
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+
+/** Manifest files and folders below a directory. Hidden entries are left out; links to folders are not followed. */
+export function listFiles(directory: string): {
+  paths: string[]
+  folders: string[]
+  problems: FolderReading['problems']
+} {
+  const found = { paths: [] as string[], folders: [] as string[], problems: [] as FolderReading['problems'] }
+  const open = ['']
+  for (let folder = open.shift(); folder !== undefined; folder = open.shift()) {
+    let entries: Dirent[]
+    try {
+      entries = readdirSync(join(directory, folder), { withFileTypes: true })
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      // A folder that went between two calls is gone; the directory itself is never taken for empty.
+      if (folder !== '' && code === 'ENOENT') continue
+      found.problems.push({ path: folder, message: `cannot be listed (${code ?? 'unknown error'})` })
+      continue
+    }
+    found.folders.push(folder)
+    for (const entry of entries) {
+      if (entry.name.startsWith('.')) continue
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (entry.isDirectory()) open.push(path)
+      else if (/\.(ya?ml|json)$/i.test(entry.name) && (entry.isFile() || entry.isSymbolicLink())) found.paths.push(path)
+    }
+  }
+  found.paths.sort((a, b) => (a < b ? -1 : 1))
+  return found
+}

@@ -1,0 +1,189 @@
+import { metadataProblems } from '../../../crds/object_meta.ts'
+import { KINDS } from '../resource.ts'
+import type { Kind } from '../resource.ts'
+import type { FieldProblem } from './problem.ts'
+
+/** What one document of a file says, before its schema is looked at. */
+export type Manifest = ResourceManifest | SecretManifest | NamespaceManifest | { type: 'ignored' } | UnusableManifest
+
+interface Named {
+  namespace: string
+  name: string
+  labels: Record<string, string>
+  annotations: Record<string, string>
+}
+
+export interface ResourceManifest extends Named {
+  type: 'resource'
+  kind: Kind
+  /** Everything but metadata and status, as written: the schema decides about members it does not know. */
+  body: Record<string, unknown>
+  status: unknown
+}
+
+export interface SecretManifest extends Named {
+  type: 'secret'
+  kind: 'Secret'
+  /** Base64 by key. Never log it. */
+  data: Record<string, string>
+  uid?: string
+  creationTimestamp?: string
+  controllerUid?: string
+}
+
+export interface NamespaceManifest {
+  type: 'namespace'
+  kind: 'Namespace'
+  namespace: ''
+  name: string
+  labels: Record<string, string>
+}
+
+/** Cannot be taken over. With a name it still says that this object is not gone; without, it may be any object. */
+export interface UnusableManifest {
+  type: 'unusable'
+  object?: { kind: string; namespace: string; name: string }
+  problems: FieldProblem[]
+}
+
+export const GROUP = 'realmkeeper.io'
+export const API_VERSION = `${GROUP}/v1alpha1`
+const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
+const MAX_SECRET_BYTES = 1024 * 1024
+
+/** Reads one document as what it claims to be. Pure; never repeats a value in a message. */
+export function manifestOf(value: Record<string, unknown>): Manifest {
+  const { apiVersion, kind } = value
+  if (typeof apiVersion !== 'string')
+    return unusable('apiVersion', 'is missing; every manifest begins with apiVersion and kind')
+  if (typeof kind !== 'string') return unusable('kind', 'is missing; every manifest begins with apiVersion and kind')
+  if (apiVersion === 'v1' && kind === 'Secret') return named(value, kind, secretOf)
+  if (apiVersion === 'v1' && kind === 'Namespace') return named(value, kind, namespaceOf)
+  if (apiVersion === 'v1' && kind === 'List')
+    return unusable('kind', 'List is not read; write each item as a document of its own')
+  if (apiVersion.split('/')[0] !== GROUP) return { type: 'ignored' }
+  if (apiVersion !== API_VERSION) return unusable('apiVersion', `this version is not known; write ${API_VERSION}`)
+  if (!isKind(kind)) return unusable('kind', `${GROUP} has no such kind; it has ${KINDS.join(', ')}`)
+  return named(value, kind, resourceOf)
+}
+
+function isKind(kind: string): kind is Kind {
+  return (KINDS as readonly string[]).includes(kind)
+}
+
+type Found = { value: Record<string, unknown>; kind: string; named: Named; problems: FieldProblem[] }
+
+function named(value: Record<string, unknown>, kind: string, read: (found: Found) => Manifest): Manifest {
+  const { metadata } = value
+  const problems: FieldProblem[] = metadataProblems(metadata)
+  const nameless = problems.some(({ path }) => path.length === 1 || path[1] === 'name' || path[1] === 'namespace')
+  if (!isMapping(metadata) || nameless) return { type: 'unusable', problems }
+
+  const name = metadata['name'] as string
+  const namespace = kind === 'Namespace' ? '' : ((metadata['namespace'] as string | null | undefined) ?? 'default')
+  const labels = textsOf(metadata['labels'])
+  const annotations = textsOf(metadata['annotations'])
+  const manifest = read({ value, kind, named: { namespace, name, labels, annotations }, problems })
+  if (problems.length === 0) return manifest
+  return { type: 'unusable', object: { kind, namespace, name }, problems }
+}
+
+function resourceOf({ value, kind, named, problems }: Found): Manifest {
+  const { metadata: _metadata, status, ...body } = value
+  if (Buffer.byteLength(JSON.stringify(value)) > MAX_OBJECT_BYTES) {
+    problems.push({ path: [], message: 'larger than 1.5 MiB, which no API server stores' })
+  }
+  return { type: 'resource', kind: kind as Kind, ...named, body, status }
+}
+
+function namespaceOf({ named }: Found): Manifest {
+  return { type: 'namespace', kind: 'Namespace', namespace: '', name: named.name, labels: named.labels }
+}
+
+function secretOf({ value, named, problems }: Found): Manifest {
+  for (const member of Object.keys(value)) {
+    if (!SECRET.has(member)) problems.push({ path: [member], message: 'is not a member of a Secret' })
+  }
+  const data: Record<string, string> = {}
+  for (const [key, content] of members(value, 'data', problems)) {
+    if (typeof content !== 'string' || !isBase64(content)) {
+      problems.push({ path: ['data', key], message: 'is not base64; plain text belongs under stringData' })
+    } else data[key] = content.replaceAll(/\s/g, '')
+  }
+  for (const [key, content] of members(value, 'stringData', problems)) {
+    if (typeof content !== 'string') problems.push({ path: ['stringData', key], message: 'is not a text; quote it' })
+    else data[key] = Buffer.from(content).toString('base64')
+  }
+  for (const key of Object.keys(data)) {
+    if (!/^[-._A-Za-z0-9]{1,253}$/.test(key)) {
+      problems.push({
+        path: [value['stringData'] ? 'stringData' : 'data'],
+        message: 'keys are letters, digits, "-", "_" and "."',
+      })
+    }
+  }
+  if (Object.values(data).reduce((sum, content) => sum + (content.length * 3) / 4, 0) > MAX_SECRET_BYTES) {
+    problems.push({ path: ['data'], message: 'larger than 1 MiB, which no API server stores' })
+  }
+  const metadata = value['metadata'] as Record<string, unknown>
+  const controllerUid = controllerOf(metadata['ownerReferences'])
+  const { uid, creationTimestamp } = metadata
+  return {
+    type: 'secret',
+    kind: 'Secret',
+    ...named,
+    data,
+    ...(typeof uid === 'string' && { uid }),
+    ...(typeof creationTimestamp === 'string' && { creationTimestamp }),
+    ...(controllerUid && { controllerUid }),
+  }
+}
+
+function controllerOf(references: unknown): string | undefined {
+  if (!Array.isArray(references)) return undefined
+  const controller: unknown = references.find((reference) => isMapping(reference) && reference['controller'] === true)
+  return isMapping(controller) && typeof controller['uid'] === 'string' ? controller['uid'] : undefined
+}
+
+function members(
+  value: Record<string, unknown>,
+  member: 'data' | 'stringData',
+  problems: FieldProblem[],
+): [string, unknown][] {
+  const mapping = value[member]
+  if (mapping === undefined || mapping === null) return []
+  if (isMapping(mapping)) return Object.entries(mapping)
+  problems.push({ path: [member], message: 'has to be a mapping' })
+  return []
+}
+
+/** Labels or annotations, which were checked before; what is no text is left out. */
+function textsOf(mapping: unknown): Record<string, string> {
+  const entries = Object.entries(isMapping(mapping) ? mapping : {})
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
+
+function unusable(path: string, message: string): UnusableManifest {
+  return { type: 'unusable', problems: [{ path: path.split('.'), message }] }
+}
+
+export function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** RFC 1123: what an object of our kinds or a Secret may be called. */
+export function isSubdomain(text: string): boolean {
+  return text.length <= 253 && text.split('.').every((part) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(part))
+}
+
+/** RFC 1123: what a namespace may be called. */
+export function isLabel(text: string): boolean {
+  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
+}
+
+function isBase64(text: string): boolean {
+  const plain = text.replaceAll(/\s/g, '')
+  return plain.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(plain)
+}
+
+const SECRET = new Set(['apiVersion', 'kind', 'metadata', 'type', 'immutable', 'data', 'stringData'])
