@@ -1,0 +1,307 @@
+import { createHmac } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { ServedRealm } from '../../../server/served_realm.ts'
+import type { AccessTokenClaims } from '../../../server/tokens/access_token_claims.ts'
+import { createVerifiedTokens } from '../../../server/tokens/verified_tokens.ts'
+import type { VerifiedTokens } from '../../../server/tokens/verified_tokens.ts'
+import { goodToken, readSignedClaims } from '../../../server/tokens/verify_access_token.ts'
+import type { ClientRow } from '../../../store/clients.ts'
+import { signJws } from '../../../store/keyring/jws.ts'
+import { loadKeyring } from '../../../store/keyring/loaded_keyring.ts'
+import type { LoadedKeyring } from '../../../store/keyring/loaded_keyring.ts'
+import type { LiveSession } from '../../../store/live_sessions.ts'
+import type { RealmRow } from '../../../store/realms.ts'
+import { realmKeyring } from '../../support/realm_keyring.ts'
+import { clientRow, realmRow } from '../../support/rows.ts'
+
+const now = new Date('2030-01-01T00:00:00Z')
+const seconds = now.getTime() / 1000
+const issuer = 'http://localhost:8080/auth/realms/acme'
+const sid = '11111111-2222-3333-4444-555555555555'
+
+const claims: AccessTokenClaims = {
+  iss: issuer,
+  sub: 'alice-sub',
+  aud: 'shop',
+  azp: 'shop',
+  exp: seconds + 300,
+  iat: seconds,
+  jti: 'j1',
+  sid,
+  scope: ['openid'],
+  roles: [],
+}
+const payload = { ...claims, typ: 'Bearer', scope: 'openid', realm_access: { roles: [] } }
+
+function served(keyring: LoadedKeyring, row = realmRow()): ServedRealm {
+  return { row, issuer, findClient: async () => undefined, keyring: () => keyring }
+}
+
+describe('whether a token is good at this moment', () => {
+  interface Moment {
+    claims?: Partial<AccessTokenClaims>
+    row?: Partial<RealmRow>
+    tokens?: Partial<RealmRow['tokens']>
+    session?: Partial<LiveSession> | null
+    user?: Partial<NonNullable<LiveSession['user']>> | null
+    client?: Partial<ClientRow> | null
+  }
+  const user = {
+    subject: 'alice-sub',
+    username: 'alice',
+    email: null,
+    emailVerified: false,
+    firstName: null,
+    lastName: null,
+    enabled: true,
+    subjectPinned: false,
+  }
+  const session: LiveSession = {
+    realm: 'acme',
+    sid,
+    clientId: 'shop',
+    requestedScope: 'openid',
+    authTime: now,
+    expiresAt: new Date(now.getTime() + 3_600_000),
+    ended: false,
+    generation: 0,
+    user,
+    grantedRoles: [],
+  }
+  const isGood = (moment: Moment): boolean => {
+    const row = realmRow({ ...moment.row, tokens: { ...realmRow().tokens, ...moment.tokens } })
+    const found =
+      moment.session === null
+        ? undefined
+        : { ...session, user: moment.user === null ? null : { ...user, ...moment.user }, ...moment.session }
+    const client = moment.client === null ? undefined : clientRow(moment.client)
+    return goodToken({ ...claims, ...moment.claims }, { row }, found, client, now) !== undefined
+  }
+
+  test.for<[string, Moment]>([
+    ['all as it was issued', {}],
+    ['one second before it expires', { claims: { exp: seconds + 1 } }],
+    ['issued by a clock that is 60 s ahead', { claims: { iat: seconds + 60 } }],
+    ['issued at notBefore', { tokens: { notBefore: now.toISOString() } }],
+  ])('%s: good', ([, moment]) => {
+    expect(isGood(moment)).toBe(true)
+  })
+
+  test.for<[string, Moment]>([
+    ['expired this second', { claims: { exp: seconds } }],
+    ['issued 61 s from now', { claims: { iat: seconds + 61 } }],
+    ['issued before notBefore', { tokens: { notBefore: '2030-01-01T00:00:01Z' } }],
+    ['issued in the second of notBefore, but before it', { tokens: { notBefore: '2030-01-01T00:00:00.001Z' } }],
+    ['a notBefore that is no date', { tokens: { notBefore: 'soon' } }],
+    ['session gone', { session: null }],
+    ['session ended', { session: { ended: true } }],
+    ['session over', { session: { expiresAt: now } }],
+    ['session of another client', { session: { clientId: 'other' } }],
+    ['session of another realm', { session: { realm: 'other' } }],
+    ['another session', { session: { sid: '11111111-2222-3333-4444-666666666666' } }],
+    ['user gone', { user: null }],
+    ['user disabled', { user: { enabled: false } }],
+    ['another user', { user: { subject: 'bob-sub' } }],
+    ['client gone', { client: null }],
+    ['client disabled', { client: { enabled: false } }],
+    ['another client', { client: { clientId: 'other' } }],
+    ['realm disabled', { row: { enabled: false } }],
+  ])('%s: not good', ([, moment]) => {
+    expect(isGood(moment)).toBe(false)
+  })
+})
+
+describe('what this realm signed as an access token', () => {
+  let keyring: LoadedKeyring
+  let other: LoadedKeyring
+  let verifiedTokens: VerifiedTokens
+  const header = () => ({ alg: keyring.signer!.alg, kid: keyring.signer!.kid, typ: 'at+jwt' })
+  const sign = (head: object, body: object = payload, by = keyring) =>
+    signJws({ ...header(), ...head }, { ...body }, by.signer!.privateKey)
+  const read = (token: string, realm = served(keyring)) =>
+    readSignedClaims(token, realm, { now: () => now, verifiedTokens })
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+  beforeAll(async () => {
+    keyring = loadKeyring(await realmKeyring({ algorithms: ['ES256', 'RS256'] }))
+    other = loadKeyring(await realmKeyring())
+    verifiedTokens = createVerifiedTokens()
+  })
+
+  test.for(['at+jwt', 'JWT'])('the header may say %s', (typ) => {
+    expect(read(sign({ typ }))).toEqual(claims)
+  })
+
+  test('the second time it is the same', () => {
+    const token = sign({})
+    expect(read(token)).toEqual(read(token))
+  })
+
+  test('row 40: another algorithm than the key has is refused', () => {
+    const rsaKid = [...keyring.verifiers].find(([, { alg }]) => alg === 'RS256')![0]
+    const [head, body, signature] = sign({}).split('.')
+    for (const alg of ['none', 'None', 'NONE', '', 'HS256', 'HS512', 'RS256', 'ES384', 'ES256 ', 'constructor']) {
+      const swapped = `${encode({ ...header(), alg })}.${body}`
+      expect(read(`${swapped}.${signature}`), alg).toBeUndefined()
+      expect(read(`${swapped}.`), alg).toBeUndefined()
+    }
+    expect(head).not.toBe('')
+    // The key's own signature, under the name of the other key.
+    expect(read(sign({ kid: rsaKid }))).toBeUndefined()
+    expect(read(sign({ kid: rsaKid, alg: 'ES256' }))).toBeUndefined()
+  })
+
+  test('row 40: the public key is no HMAC secret', () => {
+    for (const [kid, { publicKey }] of keyring.verifiers) {
+      for (const secret of [
+        publicKey.export({ type: 'spki', format: 'pem' }),
+        publicKey.export({ type: 'spki', format: 'der' }),
+      ]) {
+        const input = `${encode({ alg: 'HS256', kid, typ: 'at+jwt' })}.${encode(payload)}`
+        const signature = createHmac('sha256', secret).update(input).digest('base64url')
+        expect(read(`${input}.${signature}`)).toBeUndefined()
+      }
+    }
+  })
+
+  test('row 40: crit and b64 are refused, even well signed', () => {
+    expect(read(sign({ crit: ['exp'] }))).toBeUndefined()
+    expect(read(sign({ b64: false, crit: ['b64'] }))).toBeUndefined()
+    expect(read(sign({ b64: true }))).toBeUndefined()
+  })
+
+  test('row 41: a kid that names no key of the ring is refused', () => {
+    const kids = [
+      undefined,
+      'unknown',
+      '',
+      '../../x',
+      "' or 1=1--",
+      'k'.repeat(10_000),
+      7,
+      null,
+      '__proto__',
+      'constructor',
+      ['a'],
+    ]
+    for (const kid of kids) {
+      const input = `${encode({ ...header(), kid })}.${encode(payload)}`
+      expect(read(`${input}.${sign({}).split('.')[2]}`), String(kid).slice(0, 20)).toBeUndefined()
+    }
+  })
+
+  test('row 42: keys that the header brings along mean nothing', () => {
+    const jwk = other.publicJwks[0]
+    const forged = signJws(
+      {
+        alg: 'ES256',
+        kid: other.signer!.kid,
+        typ: 'at+jwt',
+        jwk,
+        jku: 'http://127.0.0.1:9/keys',
+        x5u: 'http://127.0.0.1:9/x',
+      },
+      { ...payload },
+      other.signer!.privateKey,
+    )
+    expect(read(forged)).toBeUndefined()
+    // Under the kid of a key that the ring does hold.
+    expect(read(sign({ jwk }, payload, other))).toBeUndefined()
+    // A token of ours that carries them is still one: they are not looked at.
+    expect(read(sign({ jku: 'http://127.0.0.1:9/keys' }))).toEqual(claims)
+  })
+
+  test('row 43: only the exact text passes', () => {
+    const token = sign({})
+    expect(read(token)).toEqual(claims)
+    const [head, body, signature] = token.split('.') as [string, string, string]
+    const changed = [
+      `${head}.${body}`,
+      `${head}.${body}.`,
+      `${head}.${body}.${signature}.`,
+      `${head}.${body}.${signature}.x`,
+      `${head}.${body}..${signature}`,
+      `.${token}`,
+      `${head}..${signature}`,
+      `${token}=`,
+      `${head}=.${body}.${signature}`,
+      ` ${token}`,
+      `${token}\n`,
+      `${head} .${body}.${signature}`,
+      `${token}\u0000`,
+      token.replaceAll('.', '\uff0e'),
+      // A letter that ends in the same eight bits: the memory of verified tokens must not mistake it.
+      ...[...token].flatMap((letter, at) =>
+        at % 40 === 0
+          ? [`${token.slice(0, at)}${String.fromCharCode(letter.charCodeAt(0) + 0x100)}${token.slice(at + 1)}`]
+          : [],
+      ),
+      token.slice(0, -1),
+    ]
+    for (const text of changed) expect(read(text), JSON.stringify(text)).toBeUndefined()
+  })
+
+  test('a bit that is flipped anywhere is noticed', () => {
+    const token = sign({})
+    for (let at = 0; at < token.length; at += 7) {
+      const letter = token[at] === 'A' ? 'B' : 'A'
+      expect(read(token.slice(0, at) + letter + token.slice(at + 1)), `at ${at}`).toBeUndefined()
+    }
+  })
+
+  test('a token over 16 KiB is none, however well it is signed', () => {
+    expect(read(sign({}, { ...payload, more: 'x'.repeat(10_000) }))).toEqual(claims)
+    expect(read(sign({}, { ...payload, more: 'x'.repeat(13_000) }))).toBeUndefined()
+  })
+
+  test('row 44: claims that are nested deep are refused', () => {
+    const deep = JSON.parse('{"a":'.repeat(200) + '1' + '}'.repeat(200)) as object
+    expect(read(sign({}, { ...payload, deep }))).toBeUndefined()
+  })
+
+  test('row 45: header and claim both say what kind of token it is', () => {
+    expect(read(sign({ typ: 'rk-license+jwt' }))).toBeUndefined()
+    expect(read(sign({ typ: undefined }))).toBeUndefined()
+    expect(read(sign({ typ: 'JWT' }, { ...payload, typ: 'ID' }))).toBeUndefined()
+    expect(read(sign({ typ: 'JWT' }, { ...payload, typ: 'Refresh' }))).toBeUndefined()
+  })
+
+  test('a token of another issuer is refused, also when this realm holds the key', () => {
+    expect(read(sign({}, { ...payload, iss: 'http://localhost:8080/auth/realms/other' }))).toBeUndefined()
+  })
+
+  test('what one realm has verified is nothing to another', () => {
+    const token = sign({})
+    expect(read(token)).toEqual(claims)
+    expect(read(token, served(other))).toBeUndefined()
+    expect(read(token, { ...served(keyring), issuer: 'http://localhost:8080/auth/realms/other' })).toBeUndefined()
+  })
+
+  test('row 35: a key that leaves the ring verifies nothing, remembered or not', () => {
+    const token = sign({})
+    expect(read(token)).toEqual(claims)
+    const withoutKey = {
+      ...keyring,
+      verifiers: new Map([...keyring.verifiers].filter(([kid]) => kid !== header().kid)),
+    }
+    expect(read(token, served(withoutKey))).toBeUndefined()
+    const withOtherKey = {
+      ...keyring,
+      verifiers: new Map([
+        [header().kid, { alg: 'ES256' as const, publicKey: [...other.verifiers.values()][0]!.publicKey }],
+      ]),
+    }
+    expect(read(token, served(withOtherKey))).toBeUndefined()
+  })
+})
+
+test('the memory of verified tokens is bounded, and forgets what expired', async () => {
+  const keyring = loadKeyring(await realmKeyring())
+  const key = [...keyring.verifiers.values()][0]!.publicKey
+  const memory = createVerifiedTokens(2)
+  const token = (exp: number) => ({ kid: 'k', key, claims: { ...claims, exp } })
+  memory.remember('a', token(seconds + 10))
+  memory.remember('b', token(seconds + 10))
+  memory.remember('c', token(seconds))
+  expect(['a', 'b', 'c'].map((digest) => memory.find(digest, now) !== undefined)).toEqual([false, true, false])
+})
