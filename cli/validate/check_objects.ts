@@ -1,0 +1,83 @@
+import { evaluateRules } from '../../crds/cel.ts'
+import { closest } from '../../crds/suggestion.ts'
+import { SCHEMAS } from '../../crds/schemas.gen.ts'
+import { defaultAndValidate } from '../../crds/validation.ts'
+import type { Finding } from './finding.ts'
+import { findingAt } from './manifest.ts'
+import type { Manifest } from './manifest.ts'
+import { yamlTraps } from './yaml_traps.ts'
+
+/** A manifest of one of the four kinds. */
+export interface CheckedManifest extends Manifest {
+  /** After defaulting; absent when the object does not fit its schema, so that nothing may be read from it. */
+  value?: Record<string, unknown>
+}
+
+const GROUP = 'realmkeeper.io'
+const API_VERSION = `${GROUP}/v1alpha1`
+const KIND_NAMES = Object.keys(SCHEMAS)
+
+/** What an API server stores at most (etcd's limit on a request). */
+const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
+
+export function isSecret({ apiVersion, kind }: Manifest): boolean {
+  return apiVersion === 'v1' && kind === 'Secret'
+}
+
+/** Schema, CEL rules and YAML traps of each object by itself. Other groups' kinds are passed over. */
+export function checkObjects(manifests: Manifest[]): { checked: CheckedManifest[]; findings: Finding[] } {
+  const findings: Finding[] = []
+  const checked: CheckedManifest[] = []
+  for (const manifest of manifests) {
+    const ours = manifest.apiVersion.split('/')[0] === GROUP
+    if (ours || isSecret(manifest)) findings.push(...trapFindings(manifest))
+    if (!ours) {
+      findings.push(...misspelledGroup(manifest))
+    } else if (KIND_NAMES.includes(manifest.kind)) {
+      const result = checkObject(manifest)
+      findings.push(...result.findings)
+      checked.push(result.checked)
+    } else {
+      findings.push(findingAt(manifest, 'error', { path: ['kind'], message: unknownKind(manifest.kind) }))
+    }
+  }
+  return { checked, findings }
+}
+
+function checkObject(manifest: Manifest): { checked: CheckedManifest; findings: Finding[] } {
+  const { value, problems } = defaultAndValidate(manifest.kind, manifest.object)
+  if (Buffer.byteLength(JSON.stringify(value)) > MAX_OBJECT_BYTES) {
+    problems.push({ path: [], message: 'is larger than 1.5 MiB, which no API server stores' })
+  }
+  if (problems.length > 0) {
+    return { checked: manifest, findings: problems.map((problem) => findingAt(manifest, 'error', problem)) }
+  }
+
+  const rules = evaluateRules(manifest.kind, value)
+  const unevaluated = rules.unevaluated.map(({ path, rule, why }) => {
+    const message = `this rule could not be evaluated offline (${why}), so only a cluster can tell: ${rule}`
+    return findingAt(manifest, 'note', { path, message })
+  })
+  const broken = rules.problems.map((problem) => findingAt(manifest, 'error', problem))
+  return { checked: { ...manifest, value }, findings: [...broken, ...unevaluated] }
+}
+
+function trapFindings(manifest: Manifest): Finding[] {
+  return yamlTraps(manifest.node, isSecret(manifest)).map(({ offset, message }) => {
+    const { line, col } = manifest.lines.linePos(offset)
+    return { ...findingAt(manifest, 'error', { path: [], message }), line, column: col }
+  })
+}
+
+function misspelledGroup(manifest: Manifest): Finding[] {
+  const [group = '', version] = manifest.apiVersion.split('/')
+  if (version === undefined || !KIND_NAMES.includes(manifest.kind) || !closest(group, [GROUP])) return []
+  return [
+    findingAt(manifest, 'error', { path: ['apiVersion'], message: `unknown group; did you mean ${API_VERSION}?` }),
+  ]
+}
+
+function unknownKind(kind: string): string {
+  const suggestion = closest(kind, KIND_NAMES)
+  return `${GROUP} has the kinds ${KIND_NAMES.join(', ')}${suggestion ? `; did you mean ${suggestion}?` : ''}`
+}

@@ -1,0 +1,81 @@
+import type { Client } from '../../crds/client.gen.ts'
+import { isObject } from '../../crds/defaulting.ts'
+import type { Realm } from '../../crds/realm.gen.ts'
+import type { RoleAssignment } from '../../crds/role_assignment.gen.ts'
+import type { User } from '../../crds/user.gen.ts'
+import type { CheckedManifest } from './check_objects.ts'
+import type { Manifest } from './manifest.ts'
+import { secretOf } from './secret.ts'
+import type { KnownSecret } from './secret.ts'
+
+/** An object that fits its schema, beside the manifest that it came from. */
+export interface Typed<Value> {
+  manifest: Manifest
+  value: Value
+}
+
+/** What a folder of manifests holds, for whoever looks up a reference. */
+export interface ManifestSet {
+  realms: Typed<Realm>[]
+  clients: Typed<Client>[]
+  users: Typed<User>[]
+  roleAssignments: Typed<RoleAssignment>[]
+  /** Labels by namespace, of the Namespace manifests. */
+  namespaces: Map<string, Record<string, string>>
+  secrets: KnownSecret[]
+  /** Every object of our kinds, those with problems included: a reference to one of these is not in vain. */
+  all: CheckedManifest[]
+}
+
+export function manifestSet(manifests: Manifest[], checked: CheckedManifest[]): ManifestSet {
+  const namespaces = manifests.filter(({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Namespace')
+  return {
+    realms: typed<Realm>(checked, 'Realm'),
+    clients: typed<Client>(checked, 'Client'),
+    users: typed<User>(checked, 'User'),
+    roleAssignments: typed<RoleAssignment>(checked, 'RoleAssignment'),
+    namespaces: new Map(namespaces.map(({ name, object }) => [name, labelsOf(object)])),
+    secrets: manifests.flatMap((manifest) => secretOf(manifest) ?? []),
+    all: checked,
+  }
+}
+
+/** Whether the set holds an object of that name, and, if not, whether it holds others of that kind and namespace. */
+export function presence(
+  set: ManifestSet,
+  kind: string,
+  namespace: string,
+  name: string,
+): 'present' | 'missing' | 'elsewhere' {
+  const neighbours = set.all.filter((object) => object.kind === kind && object.namespace === namespace)
+  if (neighbours.some((object) => object.name === name)) return 'present'
+  return neighbours.length > 0 ? 'missing' : 'elsewhere'
+}
+
+/** The name of a realm in URLs. */
+export function realmName({ manifest, value }: Typed<Realm>): string {
+  return value.spec.realm ?? manifest.name
+}
+
+/** The realm that an object refers to; undefined when the set does not hold it, or holds it with problems. */
+export function realmOf(
+  set: ManifestSet,
+  { manifest, value }: Typed<{ spec: { realmRef: { name: string; namespace?: string } } }>,
+): Typed<Realm> | undefined {
+  const { name, namespace = manifest.namespace } = value.spec.realmRef
+  return set.realms.find((realm) => realm.manifest.name === name && realm.manifest.namespace === namespace)
+}
+
+// The schema has said that the value fits; the generated type is the same schema.
+// oxlint-disable typescript/no-unsafe-type-assertion
+function typed<Value>(checked: CheckedManifest[], kind: string): Typed<Value>[] {
+  return checked.flatMap((manifest) =>
+    manifest.kind === kind && manifest.value ? [{ manifest, value: manifest.value as Value }] : [],
+  )
+}
+
+function labelsOf(object: Record<string, unknown>): Record<string, string> {
+  const labels = isObject(object['metadata']) ? object['metadata']['labels'] : undefined
+  const texts = Object.entries(isObject(labels) ? labels : {}).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(texts) as Record<string, string>
+}

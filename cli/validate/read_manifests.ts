@@ -1,0 +1,115 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml'
+import type { Node } from 'yaml'
+import { isObject } from '../../crds/defaulting.ts'
+import { DEFAULT_NAMESPACE } from './manifest.ts'
+import type { Manifest } from './manifest.ts'
+import type { Finding } from './finding.ts'
+
+export interface ReadResult {
+  manifests: Manifest[]
+  findings: Finding[]
+}
+
+// Merge keys are merged, as kubectl does; pretty errors would repeat lines of the file, which may hold a Secret.
+const YAML_OPTIONS = { merge: true, prettyErrors: false, logLevel: 'silent' } as const
+
+const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
+
+/** Files as named, and the YAML and JSON files under folders, without hidden ones; each once, in order of their paths. */
+export async function readManifests(paths: string[]): Promise<ReadResult> {
+  const files = new Set<string>()
+  const results: ReadResult[] = []
+  for (const path of paths) {
+    try {
+      for (const file of await filesUnder(path)) files.add(file)
+    } catch (error) {
+      results.push(unreadable(path, error))
+    }
+  }
+  for (const file of files) {
+    try {
+      results.push(parseManifests(file, await readFile(file, 'utf8')))
+    } catch (error) {
+      results.push(unreadable(file, error))
+    }
+  }
+  return {
+    manifests: results.flatMap(({ manifests }) => manifests),
+    findings: results.flatMap(({ findings }) => findings),
+  }
+}
+
+async function filesUnder(path: string): Promise<string[]> {
+  if (!(await stat(path)).isDirectory()) return [path]
+  const entries = await readdir(path, { withFileTypes: true })
+  const visible = entries.filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
+  const nested = visible
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(async (entry) => {
+      const file = join(path, entry.name)
+      if (entry.isDirectory()) return filesUnder(file)
+      return EXTENSIONS.has(extname(entry.name)) ? [file] : []
+    })
+  return (await Promise.all(nested)).flat()
+}
+
+function unreadable(file: string, error: unknown): ReadResult {
+  const code = error instanceof Error && 'code' in error ? error.code : 'unknown reason'
+  const message = code === 'ENOENT' ? 'no such file or folder' : `cannot be read (${String(code)})`
+  return { manifests: [], findings: [{ file, line: 1, column: 1, severity: 'error', message }] }
+}
+
+/** The objects of one text, which may hold several documents and Lists. */
+export function parseManifests(file: string, text: string): ReadResult {
+  const lines = new LineCounter()
+  const manifests: Manifest[] = []
+  const findings: Finding[] = []
+  const say = (offset: number, severity: Finding['severity'], message: string) => {
+    const { line, col } = lines.linePos(offset)
+    findings.push({ file, line, column: col, severity, message })
+  }
+
+  const documents = parseAllDocuments(text, { ...YAML_OPTIONS, lineCounter: lines })
+  for (const document of Array.isArray(documents) ? documents : []) {
+    for (const { pos, message } of document.errors) say(pos[0], 'error', `not valid YAML: ${message}`)
+    if (document.errors.length > 0) continue
+
+    const root = document.contents
+    if (!isNode(root)) continue
+    try {
+      // An anchor used over and over can make a small file huge; the parser then throws.
+      for (const { node, object } of objectsOf(root, document.toJS({ maxAliasCount: 100 }))) {
+        manifests.push({ file, lines, node, object, ...identityOf(object) })
+      }
+    } catch {
+      say(root.range?.[0] ?? 0, 'error', 'too many aliases of anchors; write the parts out')
+    }
+  }
+  return { manifests, findings }
+}
+
+function objectsOf(node: Node, value: unknown): { node: Node; object: Record<string, unknown> }[] {
+  if (!isObject(value)) return []
+  if (value['kind'] !== 'List' || !Array.isArray(value['items'])) return [{ node, object: value }]
+  const items = isMap(node) ? node.get('items', true) : undefined
+  return value['items'].flatMap((item, index) => {
+    const itemNode = isSeq(items) ? items.get(index, true) : undefined
+    return isNode(itemNode) ? objectsOf(itemNode, item) : []
+  })
+}
+
+function identityOf(object: Record<string, unknown>): Pick<Manifest, 'apiVersion' | 'kind' | 'namespace' | 'name'> {
+  const metadata = isObject(object['metadata']) ? object['metadata'] : {}
+  return {
+    apiVersion: text(object['apiVersion']),
+    kind: text(object['kind']),
+    namespace: text(metadata['namespace']) || DEFAULT_NAMESPACE,
+    name: text(metadata['name']),
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,45 @@
+import { isObject } from '../../crds/defaulting.ts'
+import type { Manifest } from './manifest.ts'
+
+/** A Secret that will be there. Its values are looked at for their length only, and never printed. */
+export interface KnownSecret {
+  namespace: string
+  name: string
+  keyring: boolean
+  /** Undefined when another resource makes the Secret (ExternalSecret, SealedSecret), so that nobody knows here. */
+  values?: Map<string, Buffer>
+}
+
+/** The Secret that a manifest is, or that a well-known other kind makes; undefined for anything else. */
+export function secretOf({ apiVersion, kind, namespace, name, object }: Manifest): KnownSecret | undefined {
+  const group = apiVersion.split('/')[0]
+  if (apiVersion === 'v1' && kind === 'Secret') {
+    return { namespace, name, keyring: isKeyring(object), values: valuesOf(object) }
+  }
+  if (group === 'bitnami.com' && kind === 'SealedSecret') return { namespace, name, keyring: false }
+  if (group === 'external-secrets.io' && kind === 'ExternalSecret') {
+    const target = member(member(object, 'spec'), 'target')['name']
+    return { namespace, name: typeof target === 'string' ? target : name, keyring: false }
+  }
+  return undefined
+}
+
+function valuesOf(object: Record<string, unknown>): Map<string, Buffer> {
+  const values = new Map<string, Buffer>()
+  for (const [key, value] of Object.entries(member(object, 'data'))) {
+    if (typeof value === 'string') values.set(key, Buffer.from(value, 'base64'))
+  }
+  for (const [key, value] of Object.entries(member(object, 'stringData'))) {
+    if (typeof value === 'string') values.set(key, Buffer.from(value, 'utf8'))
+  }
+  return values
+}
+
+function isKeyring(object: Record<string, unknown>): boolean {
+  return member(member(object, 'metadata'), 'labels')['realmkeeper.io/keyring'] !== undefined
+}
+
+function member(object: Record<string, unknown>, name: string): Record<string, unknown> {
+  const value = object[name]
+  return isObject(value) ? value : {}
+}
