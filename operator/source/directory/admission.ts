@@ -75,5 +75,5 @@ function check(
   const valid = admission.defaultAndValidate(kind, object)
   if (valid.problems.length > 0) return { spec: undefined, problems: valid.problems }
   const { problems } = admission.evaluateRules(kind, valid.value, held && objectOf(held))
-  return { spec: (valid.value as { spec: unknown }).spec, problems }
+  return { spec: valid.value['spec'], problems }
 }

@@ -39,13 +39,14 @@ export function claimsOf(directory: string, reading: Pick<FolderReading, 'files'
       if (manifest.type === 'ignored') continue
       const claim = { file, document, manifest }
       const object = manifest.type === 'unusable' ? manifest.object : manifest
-      if (!object) {
-        problems.push(...problemsAt(directory, claim, (manifest as UnusableManifest).problems, true))
-        continue
+      if (manifest.type === 'unusable' && !object) {
+        // Not knowing which object it is, any that is missing may be it.
+        problems.push(...problemsAt(directory, claim, manifest.problems, true))
       }
+      if (!object) continue
       const key = heldKey(object)
       const winner = byKey.get(key)
-      if (winner) problems.push(duplicate(directory, winner, claim))
+      if (winner) problems.push(...duplicate(directory, winner, claim))
       else byKey.set(key, claim)
     }
   }
@@ -67,10 +68,10 @@ export function problemsAt(directory: string, claim: Claim, found: FieldProblem[
   }))
 }
 
-function duplicate(directory: string, winner: Claim, loser: Claim): Problem {
-  const place = `${fileText(directory, winner.file.path)}:${positionOf(winner.file.text, winner.document, ['metadata']).line}`
+function duplicate(directory: string, winner: Claim, loser: Claim): Problem[] {
+  const place = `${fileText(directory, winner.file.path)}:${positionOf(winner.file.text, winner.document, ['metadata', 'name']).line}`
   const message = `is in two places; the one at ${place} counts, remove one of them`
-  return { ...(problemsAt(directory, loser, [{ path: ['metadata'], message }])[0] as Problem), field: 'metadata.name' }
+  return problemsAt(directory, loser, [{ path: ['metadata', 'name'], message }])
 }
 
 const manifests = new WeakMap<ManifestDocument['value'], Manifest>()

@@ -1,8 +1,8 @@
+import { isObject } from '../../../crds/defaulting.ts'
 import type { Condition } from '../resource.ts'
 import { digestOf } from './canonical.ts'
 import { objectOf, timeText } from './held_object.ts'
 import type { Approval, HeldObject, HeldStatus } from './held_object.ts'
-import { isMapping } from './manifest.ts'
 import type { ResourceManifest } from './manifest.ts'
 import type { FieldProblem } from './problem.ts'
 import type { Admission } from './schema_checks.ts'
@@ -55,10 +55,10 @@ export function takeDecisions(
 }
 
 function writtenDecisions(manifest: ResourceManifest): Written[] {
-  if (manifest.kind !== 'RoleAssignment' || !isMapping(manifest.status)) return []
+  if (manifest.kind !== 'RoleAssignment' || !isObject(manifest.status)) return []
   const found: Written[] = []
   const add = (as: Written['as'], member: string, content: unknown, index: number) => {
-    if (!isMapping(content)) return
+    if (!isObject(content)) return
     if (as === 'condition' && content['type'] !== 'Approved' && content['type'] !== 'Denied') return
     found.push({ as, path: ['status', member, index], digest: digestOf({ [as]: content }), content })
   }
@@ -90,12 +90,13 @@ function refusalOf({ as, content }: Written, held: HeldObject): string | undefin
 function withDecision({ as, content }: Written, held: HeldObject, admission: Admission): HeldObject | string {
   const status: HeldStatus = { ...held.status }
   if (as === 'entry') {
-    const others = (status.approvals ?? []).filter((entry) => entry.approver !== content['approver'])
-    status.approvals = [...others, content as unknown as Approval]
+    if (!isApproval(content)) return 'not counted: approver and decision (Approved or Denied) are required'
+    status.approvals = [...(status.approvals ?? []).filter(({ approver }) => approver !== content.approver), content]
   } else {
+    const condition = { message: '', lastTransitionTime: timeText(admission.now()), ...content }
+    if (!isCondition(condition)) return 'not counted: type, status and reason are required'
     const others = (status.conditions ?? []).filter(({ type }) => type !== 'Approved' && type !== 'Denied')
-    const defaults = { message: '', lastTransitionTime: timeText(admission.now()) }
-    status.conditions = [...others, { ...defaults, ...content } as Condition]
+    status.conditions = [...others, condition]
   }
   const object = { ...held, status }
   const valid = admission.defaultAndValidate(held.kind, objectOf(object))
@@ -109,6 +110,18 @@ function withDecision({ as, content }: Written, held: HeldObject, admission: Adm
 
 function decisionCondition(status: HeldStatus): Condition | undefined {
   return status.conditions?.find(({ type }) => type === 'Approved' || type === 'Denied')
+}
+
+// The schema checks the rest; these members are what the types and the comparisons above rely on.
+function isApproval(content: object): content is Approval {
+  if (!('approver' in content) || typeof content.approver !== 'string') return false
+  return 'decision' in content && (content.decision === 'Approved' || content.decision === 'Denied')
+}
+
+function isCondition(content: object): content is Condition {
+  return ['type', 'status', 'reason', 'message', 'lastTransitionTime'].every(
+    (member) => typeof Object.entries(content).find(([name]) => name === member)?.[1] === 'string',
+  )
 }
 
 /** Whether a decision is about the present uid and generation. */

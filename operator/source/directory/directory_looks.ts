@@ -34,7 +34,7 @@ export interface LooksDeps {
   directory: string
   objects: Objects
   admission: Admission
-  secretDigest(secret: SecretManifest): string
+  secretDigest: (secret: SecretManifest) => string
 }
 
 // Written in one piece, between two breaths of the event loop.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { evaluateRules } from '../../../crds/cel.ts'
 import { defaultAndValidate } from '../../../crds/validation.ts'
-import { KINDS, keyText } from '../resource.ts'
+import { KINDS } from '../resource.ts'
 import type { ResourceKey } from '../resource.ts'
 import type { ResourceEvent, ResourceSource, SecretName } from '../resource_source.ts'
 import { directoryLooks } from './directory_looks.ts'
@@ -76,7 +76,7 @@ export function directorySource(options: DirectoryOptions): DirectorySource {
         const held = objects.held.get(heldKey({ kind: 'Secret', ...name }))
         return held?.kind === 'Secret' ? held : undefined
       },
-      content: looks.secretContent,
+      content: (name) => looks.secretContent(name),
       changed: lookAtSecrets,
       now,
       randomUid,
@@ -90,14 +90,14 @@ export function directorySource(options: DirectoryOptions): DirectorySource {
   }
 
   function changed(before: Held | undefined, after: Held | undefined): void {
-    const held = (after ?? before) as Held
     if (!after && before && isHeldObject(before)) {
       removeOwned((secret) => secret === before.uid)
       // An object of that name may be waiting in a file.
       parts().looks.lookAgain(heldKey(before))
       looking?.lookSoon()
     }
-    announce(held)
+    const held = after ?? before
+    if (held) announce(held)
   }
 
   function announce(held: Held): void {
@@ -174,7 +174,7 @@ export function directorySource(options: DirectoryOptions): DirectorySource {
     onResource: (listener) => void resourceListeners.push(listener),
     onSecret: (listener) => void secretListeners.push(listener),
     list: (kind) => parts().objects.list(kind),
-    get: (key) => parts().objects.get(keyText(key)),
+    get: (key) => parts().objects.get(key),
     completeList: (kind) => (parts().looks.complete(kind) ? { identity: parts().objects.identity } : undefined),
     namespaceLabels: (namespace) => parts().objects.namespaceLabels(namespace),
     async writeStatus(key, uid, patch) {

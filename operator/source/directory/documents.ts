@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LineCounter, isAlias, parseAllDocuments } from 'yaml'
 import type { Document, YAMLError } from 'yaml'
+import { isObject } from '../../../crds/defaulting.ts'
 
 /** One YAML document of a file. `value` is the same object for as long as the document's text stays the same. */
 export interface ManifestDocument {
@@ -111,7 +112,7 @@ function parsePart(
       }
       const value: unknown = document.toJS({ maxAliasCount: 100 })
       if (value === null || value === undefined) continue
-      if (typeof value === 'object' && !Array.isArray(value)) values.push(value as Record<string, unknown>)
+      if (isObject(value)) values.push(value)
       else at(document.contents?.range?.[0] ?? 0, 'a manifest is a mapping with apiVersion, kind and metadata')
     }
   } catch {

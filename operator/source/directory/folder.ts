@@ -3,6 +3,7 @@ import type { BigIntStats, Dirent } from 'node:fs'
 import { join } from 'node:path'
 import { parseDocuments } from './documents.ts'
 import type { ManifestDocument, Position } from './documents.ts'
+import { errorCode } from './error_code.ts'
 
 /** A manifest file as last read. While it has problems, `text` and `documents` are those of its last good state. */
 export interface ManifestFile {
@@ -112,7 +113,7 @@ export function readText(file: string): { text: string; problem?: undefined } | 
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
   } catch (error) {
     if (error instanceof TypeError) return { problem: 'not UTF-8 text; save it as UTF-8' }
-    return { problem: `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})` }
+    return { problem: `cannot be read (${errorCode(error)})` }
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }
@@ -131,10 +132,10 @@ export function listFiles(directory: string): {
     try {
       entries = readdirSync(join(directory, folder), { withFileTypes: true })
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code
+      const code = errorCode(error)
       // A folder that went between two calls is gone; the directory itself is never taken for empty.
       if (folder !== '' && code === 'ENOENT') continue
-      found.problems.push({ path: folder, message: `cannot be listed (${code ?? 'unknown error'})` })
+      found.problems.push({ path: folder, message: `cannot be listed (${code})` })
       continue
     }
     found.folders.push(folder)

@@ -23,16 +23,10 @@ export function take(
   admission: Admission,
   secretDigest: (secret: SecretManifest) => string,
 ): Taken {
-  switch (manifest.type) {
-    case 'unusable':
-      return { problems: manifest.problems.map(kept(held)) }
-    case 'namespace':
-      return takeNamespace(held, manifest)
-    case 'secret':
-      return takeSecret(held, manifest, admission, secretDigest(manifest))
-    case 'resource':
-      return takeResource(held && isHeldObject(held) ? held : undefined, manifest, admission)
-  }
+  if (manifest.type === 'unusable') return { problems: manifest.problems.map(kept(held)) }
+  if (manifest.type === 'namespace') return takeNamespace(held, manifest)
+  if (manifest.type === 'secret') return takeSecret(held, manifest, admission, secretDigest(manifest))
+  return takeResource(held && isHeldObject(held) ? held : undefined, manifest, admission)
 }
 
 function takeResource(held: HeldObject | undefined, manifest: ResourceManifest, admission: Admission): Taken {

@@ -12,7 +12,7 @@ export interface Looking {
 
 export interface LookingOptions {
   /** One look; never two at a time. `poll` is true for those that the timer began. Must not reject. */
-  look(poll: boolean): Promise<void>
+  look: (poll: boolean) => Promise<void>
   pollMilliseconds: number
 }
 
@@ -46,7 +46,7 @@ export function keepLooking({ look, pollMilliseconds }: LookingOptions): Looking
   function schedulePoll(delay: number): void {
     poll = setTimeout(() => {
       const began = performance.now()
-      void run(true).then(() => {
+      void run(true).finally(() => {
         // A directory that takes long to look at is looked at less often.
         if (!stopped) schedulePoll(Math.max(pollMilliseconds, 5 * (performance.now() - began)))
       })

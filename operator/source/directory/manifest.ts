@@ -1,3 +1,4 @@
+import { isObject } from '../../../crds/defaulting.ts'
 import { metadataProblems } from '../../../crds/object_meta.ts'
 import { KINDS } from '../resource.ts'
 import type { Kind } from '../resource.ts'
@@ -64,36 +65,37 @@ export function manifestOf(value: Record<string, unknown>): Manifest {
   if (apiVersion.split('/')[0] !== GROUP) return { type: 'ignored' }
   if (apiVersion !== API_VERSION) return unusable('apiVersion', `this version is not known; write ${API_VERSION}`)
   if (!isKind(kind)) return unusable('kind', `${GROUP} has no such kind; it has ${KINDS.join(', ')}`)
-  return named(value, kind, resourceOf)
+  return named(value, kind, (found) => resourceOf(found, kind))
 }
 
 function isKind(kind: string): kind is Kind {
   return (KINDS as readonly string[]).includes(kind)
 }
 
-type Found = { value: Record<string, unknown>; kind: string; named: Named; problems: FieldProblem[] }
+type Found = { value: Record<string, unknown>; named: Named; problems: FieldProblem[] }
 
 function named(value: Record<string, unknown>, kind: string, read: (found: Found) => Manifest): Manifest {
   const { metadata } = value
   const problems: FieldProblem[] = metadataProblems(metadata)
   const nameless = problems.some(({ path }) => path.length === 1 || path[1] === 'name' || path[1] === 'namespace')
-  if (!isMapping(metadata) || nameless) return { type: 'unusable', problems }
+  if (!isObject(metadata) || typeof metadata['name'] !== 'string' || nameless) return { type: 'unusable', problems }
 
-  const name = metadata['name'] as string
-  const namespace = kind === 'Namespace' ? '' : ((metadata['namespace'] as string | null | undefined) ?? 'default')
+  const { name } = metadata
+  const given = typeof metadata['namespace'] === 'string' ? metadata['namespace'] : 'default'
+  const namespace = kind === 'Namespace' ? '' : given
   const labels = textsOf(metadata['labels'])
   const annotations = textsOf(metadata['annotations'])
-  const manifest = read({ value, kind, named: { namespace, name, labels, annotations }, problems })
+  const manifest = read({ value, named: { namespace, name, labels, annotations }, problems })
   if (problems.length === 0) return manifest
   return { type: 'unusable', object: { kind, namespace, name }, problems }
 }
 
-function resourceOf({ value, kind, named, problems }: Found): Manifest {
+function resourceOf({ value, named, problems }: Found, kind: Kind): Manifest {
   const { metadata: _metadata, status, ...body } = value
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_OBJECT_BYTES) {
     problems.push({ path: [], message: 'larger than 1.5 MiB, which no API server stores' })
   }
-  return { type: 'resource', kind: kind as Kind, ...named, body, status }
+  return { type: 'resource', kind, ...named, body, status }
 }
 
 function namespaceOf({ named }: Found): Manifest {
@@ -125,7 +127,7 @@ function secretOf({ value, named, problems }: Found): Manifest {
   if (Object.values(data).reduce((sum, content) => sum + (content.length * 3) / 4, 0) > MAX_SECRET_BYTES) {
     problems.push({ path: ['data'], message: 'larger than 1 MiB, which no API server stores' })
   }
-  const metadata = value['metadata'] as Record<string, unknown>
+  const metadata = isObject(value['metadata']) ? value['metadata'] : {}
   const controllerUid = controllerOf(metadata['ownerReferences'])
   const { uid, creationTimestamp } = metadata
   return {
@@ -141,8 +143,8 @@ function secretOf({ value, named, problems }: Found): Manifest {
 
 function controllerOf(references: unknown): string | undefined {
   if (!Array.isArray(references)) return undefined
-  const controller: unknown = references.find((reference) => isMapping(reference) && reference['controller'] === true)
-  return isMapping(controller) && typeof controller['uid'] === 'string' ? controller['uid'] : undefined
+  const controller: unknown = references.find((reference) => isObject(reference) && reference['controller'] === true)
+  return isObject(controller) && typeof controller['uid'] === 'string' ? controller['uid'] : undefined
 }
 
 function members(
@@ -152,23 +154,19 @@ function members(
 ): [string, unknown][] {
   const mapping = value[member]
   if (mapping === undefined || mapping === null) return []
-  if (isMapping(mapping)) return Object.entries(mapping)
+  if (isObject(mapping)) return Object.entries(mapping)
   problems.push({ path: [member], message: 'has to be a mapping' })
   return []
 }
 
 /** Labels or annotations, which were checked before; what is no text is left out. */
 function textsOf(mapping: unknown): Record<string, string> {
-  const entries = Object.entries(isMapping(mapping) ? mapping : {})
+  const entries = Object.entries(isObject(mapping) ? mapping : {})
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 
 function unusable(path: string, message: string): UnusableManifest {
   return { type: 'unusable', problems: [{ path: path.split('.'), message }] }
-}
-
-export function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** RFC 1123: what an object of our kinds or a Secret may be called. */

@@ -1,5 +1,5 @@
-import { KINDS } from '../resource.ts'
-import type { Kind, Resource } from '../resource.ts'
+import { KINDS, keyText } from '../resource.ts'
+import type { Kind, Resource, ResourceKey } from '../resource.ts'
 import { heldKey, isHeldObject, resourceOf } from './held_object.ts'
 import type { Held } from './held_object.ts'
 import type { Change, StateFile } from './state_file.ts'
@@ -9,7 +9,7 @@ export interface Objects {
   readonly identity: string
   readonly held: ReadonlyMap<string, Held>
   list(kind: Kind): Resource[]
-  get(key: string): Resource | undefined
+  get(key: ResourceKey): Resource | undefined
   /** Labels of a namespace; it exists when an object names it. */
   namespaceLabels(namespace: string): Record<string, string> | undefined
   write(changes: Change[], options?: { durable?: boolean }): void
@@ -35,7 +35,7 @@ export function heldObjects(
     identity: state.identity,
     held: state.held,
     list: (kind) => [...(views.get(kind)?.values() ?? [])],
-    get: (key) => views.get(key.slice(0, key.indexOf('/')) as Kind)?.get(key),
+    get: (key) => views.get(key.kind)?.get(keyText(key)),
     namespaceLabels(namespace) {
       const manifest = state.held.get(heldKey({ kind: 'Namespace', namespace: '', name: namespace }))
       if (!manifest && (namespace === '' || !namespaces.get(namespace))) return undefined

@@ -4,7 +4,7 @@ import type { FieldProblem } from './problem.ts'
 /** The schema and the CEL rules of a kind, as an API server applies them to an object that is written. */
 export interface SchemaChecks {
   /** The object with its defaults, and what is wrong with it. */
-  defaultAndValidate(kind: Kind, object: unknown): { value: unknown; problems: FieldProblem[] }
+  defaultAndValidate(kind: Kind, object: unknown): { value: Record<string, unknown>; problems: FieldProblem[] }
   /** Expects a valid object; with an old object, transition rules are applied as well. */
   evaluateRules(kind: Kind, object: unknown, oldObject?: unknown): { problems: FieldProblem[] }
 }

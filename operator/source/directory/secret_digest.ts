@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from './atomic_file.ts'
 import { canonicalText } from './canonical.ts'
+import { errorCode } from './error_code.ts'
 import { StateError } from './state_file.ts'
 
 const KEY_BYTES = 32
@@ -22,7 +23,7 @@ function readOrMakeKey(path: string, stateDir: string): Buffer {
     const key = readFileSync(path)
     if (key.length === KEY_BYTES) return key
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
+    const code = errorCode(error)
     if (code !== 'ENOENT') throw new StateError(`${path} cannot be read (${code})`, { cause: error })
     const key = randomBytes(KEY_BYTES)
     mkdirSync(stateDir, { recursive: true, mode: 0o700 })

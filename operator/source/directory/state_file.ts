@@ -9,7 +9,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isObject } from '../../../crds/defaulting.ts'
 import { replaceFile } from './atomic_file.ts'
+import { errorCode } from './error_code.ts'
 import { heldKey } from './held_object.ts'
 import type { Held } from './held_object.ts'
 
@@ -50,8 +52,8 @@ export function readState(stateDir: string): { identity: string; held: Map<strin
   try {
     text = readFileSync(stateFilePath(stateDir), 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new StateError(`${stateFilePath(stateDir)} cannot be read (${(error as NodeJS.ErrnoException).code})`, {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw new StateError(`${stateFilePath(stateDir)} cannot be read (${errorCode(error)})`, {
       cause: error,
     })
   }
@@ -116,7 +118,7 @@ function append(descriptor: number, bytes: Buffer, path: string): void {
     for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written)
   } catch (error) {
     ftruncateSync(descriptor, size)
-    throw new StateError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code})`, { cause: error })
+    throw new StateError(`${path} cannot be written (${errorCode(error)})`, { cause: error })
   }
 }
 
@@ -128,9 +130,8 @@ function readStateOrBegin(stateDir: string, randomUid: () => string): State {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      return { identity: randomUid(), held: new Map(), resourceVersion: 0 }
-    throw new StateError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, { cause: error })
+    if (errorCode(error) === 'ENOENT') return { identity: randomUid(), held: new Map(), resourceVersion: 0 }
+    throw new StateError(`${path} cannot be read (${errorCode(error)})`, { cause: error })
   }
   return parseState(text, path)
 }
@@ -169,7 +170,7 @@ function parseState(text: string, path: string): State {
 function parseLine(line: string | undefined, path: string, number: number): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line ?? '')
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+    if (isObject(value)) return value
   } catch {
     // said below
   }

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isObject } from '../../../crds/defaulting.ts'
 import { replaceFile, syncFolder } from './atomic_file.ts'
 import { readText } from './folder.ts'
 import { isLabel, isSubdomain, manifestOf } from './manifest.ts'
@@ -49,7 +50,8 @@ export function stateSecrets(stateDir: string): StateSecrets {
     const content = readText(path)
     if (content.problem !== undefined) return { problem: content.problem }
     try {
-      const manifest = manifestOf(JSON.parse(content.text) as Record<string, unknown>)
+      const value: unknown = JSON.parse(content.text)
+      const manifest = manifestOf(isObject(value) ? value : {})
       if (manifest.type === 'secret' && manifest.uid !== undefined) return { secret: manifest }
       if (manifest.type === 'unusable') return { problem: manifest.problems[0]?.message ?? 'not a Secret' }
     } catch {
