@@ -13,6 +13,7 @@ export function decrypt(deps: Deps): Action {
     requirePreconditions: requireDecryptionAvailable,
     readItem: readEncryptedItem,
     requireWithinLimits: () => {},
+    limitsFailures: true,
 
     apply({ ciphertext }, field, keyring, subject) {
       const opened = decryptValue(keyring, { ...field, sub: subject }, ciphertext)

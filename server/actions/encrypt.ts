@@ -14,6 +14,7 @@ export function encrypt(deps: Deps): Action {
     requirePreconditions: requireEncryptionAvailable,
     readItem: readPlainItem,
     requireWithinLimits: requireWithinField,
+    limitsFailures: false,
 
     apply({ value }, field, keyring, subject) {
       const encrypted = encryptValue(keyring, { ...field, sub: subject }, value)

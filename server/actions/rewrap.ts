@@ -16,6 +16,7 @@ export function rewrap(deps: Deps): Action {
     requirePreconditions: requireDecryptionAvailable,
     readItem: readEncryptedItem,
     requireWithinLimits: () => {},
+    limitsFailures: true,
 
     apply({ ciphertext }, field, keyring, subject) {
       const context = { ...field, sub: subject }

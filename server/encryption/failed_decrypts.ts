@@ -22,14 +22,14 @@ export function createFailedDecrypts(limit: number): FailedDecrypts {
     secondsToWait(realm, subject, now) {
       if (limit === 0) return 0
       const window = windows.get(keyOf(realm, subject))
-      if (!window || window.failures < limit) return 0
-      return Math.max(0, Math.ceil((window.endsAt - now.getTime()) / 1000))
+      if (!window || window.failures < limit || !isOpen(window, now)) return 0
+      return Math.ceil((window.endsAt - now.getTime()) / 1000)
     },
     count(realm, subject, now) {
       if (limit === 0) return
       const key = keyOf(realm, subject)
       const window = windows.get(key)
-      if (window && window.endsAt > now.getTime()) {
+      if (window && isOpen(window, now)) {
         window.failures += 1
         return
       }
@@ -41,6 +41,12 @@ export function createFailedDecrypts(limit: number): FailedDecrypts {
   }
 }
 
+/** A clock that was set back must not keep anybody out for longer than a minute. */
+function isOpen({ endsAt }: Window, now: Date): boolean {
+  return endsAt > now.getTime() && endsAt <= now.getTime() + WINDOW_MILLIS
+}
+
+/** Insertion order is the order in which windows close; at the bound, the one that closes first is forgotten. */
 function dropClosed(windows: Map<string, Window>, now: Date): void {
   for (const [key, window] of windows) {
     if (window.endsAt > now.getTime() && windows.size < MAX_SUBJECTS) return

@@ -27,7 +27,9 @@ export interface FieldOperation<Item extends { field: string }> {
   readItem(members: Members): Item
   /** @throws OAuthError when this item or this user is beyond what the field takes */
   requireWithinLimits(item: Item, field: EncryptionField, caller: GoodToken): void
-  /** @throws OAuthError; one of status 400 is a failure of the subject's */
+  /** Whether errors of status 400 from `apply` are failed decrypts, of which a subject has so many a minute. */
+  limitsFailures: boolean
+  /** @throws OAuthError */
   apply(item: Item, field: FieldPair, keyring: LoadedKeyring, subject: string): object
 }
 
@@ -67,6 +69,7 @@ function itemSteps<Item extends { field: string }>(
       return { item, field: permission.field }
     },
     requireNotLimited() {
+      if (!operation.limitsFailures) return
       const seconds = failedDecrypts.secondsToWait(realm.row.realm, subject, now())
       if (seconds > 0) throw rateLimited(seconds)
     },
@@ -75,7 +78,7 @@ function itemSteps<Item extends { field: string }>(
         return operation.apply(item, { field: name, tag, binding }, keyring, subject)
       } catch (error) {
         const isFailure = error instanceof OAuthError && error.status === 400
-        if (isFailure) failedDecrypts.count(realm.row.realm, subject, now())
+        if (isFailure && operation.limitsFailures) failedDecrypts.count(realm.row.realm, subject, now())
         throw error
       }
     },

@@ -1,5 +1,11 @@
 import type { HttpRequest } from '../http.ts'
 import { OAuthError } from '../oauth_error.ts'
+import type { ServedRealm } from '../served_realm.ts'
+
+/** Whose realm a challenge names. */
+interface InRealm {
+  realm: Pick<ServedRealm, 'row'>
+}
 
 // RFC 6750 section 3. A realm's name is a DNS label, so nothing in a challenge needs quoting.
 
@@ -8,7 +14,7 @@ import { OAuthError } from '../oauth_error.ts'
  * takes forms (section 2.2). A token in the query (section 2.3) is refused: queries end up in logs.
  * @throws OAuthError 401 without a token, 400 for more than one transport
  */
-export function bearerToken(request: Pick<HttpRequest, 'authorization' | 'form' | 'query' | 'realm'>): string {
+export function bearerToken(request: InRealm & Pick<HttpRequest, 'authorization' | 'form' | 'query'>): string {
   const inHeader = tokenOfHeader(request.authorization)
   const inForm = request.form.access_token
   if (new URLSearchParams(request.query).has('access_token')) {
@@ -25,28 +31,24 @@ export function bearerToken(request: Pick<HttpRequest, 'authorization' | 'form' 
 }
 
 /** RFC 6750 section 3.1: expired, revoked, malformed or not of this realm; which of them is not said. */
-export function invalidToken(request: Pick<HttpRequest, 'realm'>): OAuthError {
+export function invalidToken(request: InRealm): OAuthError {
   return new OAuthError('invalid_token', 'The access token is not valid', {
     headers: challenge(request, { error: 'invalid_token' }),
   })
 }
 
 /** `scope` names what is needed, when it may be told. */
-export function insufficientScope(
-  request: Pick<HttpRequest, 'realm'>,
-  description: string,
-  scope?: string,
-): OAuthError {
+export function insufficientScope(request: InRealm, description: string, scope?: string): OAuthError {
   return new OAuthError('insufficient_scope', description, {
     headers: challenge(request, { error: 'insufficient_scope', ...(scope !== undefined && { scope }) }),
   })
 }
 
-function malformed(request: Pick<HttpRequest, 'realm'>, description: string): OAuthError {
+function malformed(request: InRealm, description: string): OAuthError {
   return new OAuthError('invalid_request', description, { headers: challenge(request, { error: 'invalid_request' }) })
 }
 
-function challenge({ realm }: Pick<HttpRequest, 'realm'>, parameters: Record<string, string> = {}) {
+function challenge({ realm }: InRealm, parameters: Record<string, string> = {}): Record<string, string> {
   const all = Object.entries({ realm: realm.row.realm, ...parameters })
   return { 'WWW-Authenticate': `Bearer ${all.map(([name, value]) => `${name}="${value}"`).join(', ')}` }
 }

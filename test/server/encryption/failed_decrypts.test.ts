@@ -28,3 +28,10 @@ test('0 is off', () => {
   for (let i = 0; i < 1000; i++) failed.count('acme', 'alice', at(0))
   expect(failed.secondsToWait('acme', 'alice', at(0))).toBe(0)
 })
+
+test('a clock that is set back keeps nobody out', () => {
+  const failed = createFailedDecrypts(1)
+  failed.count('acme', 'alice', at(300))
+  expect(failed.secondsToWait('acme', 'alice', at(300))).toBe(60)
+  expect(failed.secondsToWait('acme', 'alice', at(0))).toBe(0)
+})

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { OAuthError } from '../../../server/oauth_error.ts'
-import type { ServedRealm } from '../../../server/served_realm.ts'
+import { OAuthError } from '../../../server/oauth_error.ts'
 import { bearerToken, insufficientScope, invalidToken } from '../../../server/tokens/bearer.ts'
 import { realmRow } from '../../support/rows.ts'
 
-const realm = { row: realmRow() } as ServedRealm
+const realm = { row: realmRow() }
 const request = (authorization?: string, form: Record<string, string> = {}, query = '') => ({
   realm,
   authorization,
@@ -16,8 +15,8 @@ function refusal(work: () => unknown): [number, string, string | undefined] {
   try {
     work()
   } catch (error) {
-    const { status, error: code, headers } = error as OAuthError
-    return [status, code, headers['WWW-Authenticate']]
+    if (error instanceof OAuthError) return [error.status, error.error, error.headers['WWW-Authenticate']]
+    throw error
   }
   throw new Error('nothing was refused')
 }
