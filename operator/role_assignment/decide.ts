@@ -1,0 +1,124 @@
+import { auditNotes } from './audit_notes.ts'
+import type { Granted, Request } from './granted.ts'
+import type { DecideInput, Decided } from './input.ts'
+import { tally } from './quorum.ts'
+import { readyCondition } from './ready.ts'
+import { openGeneration, recall } from './recall.ts'
+import { requestIn, requestOf } from './request.ts'
+import { resolve } from './resolve.ts'
+import type { Found } from './resolve.ts'
+import { deniedSince, keep } from './serving.ts'
+import { earlier, millis } from './time.ts'
+import { decisionDueBy, needsDecision, weigh } from './weigh.ts'
+
+/**
+ * Decides on one RoleAssignment: what it grants now, why not more, and what to remember. Pure and level-triggered: it
+ * looks at how things stand, and called again with its own answer remembered it answers the same.
+ *
+ * A role is granted only to the subject, in the realm and for the time that a quorum of other people than the
+ * requester approved, on this very uid and generation, knowing what the roles were composed of; or where nobody has to
+ * decide. See docs/decisions/0003-what-a-decision-covers.md.
+ */
+export function decide(input: DecideInput): Decided {
+  const { assignment, stated, recorded, enforcement, now } = input
+  const own = recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
+
+  const before = recall(input.remembered)
+  const memory = openGeneration(before, assignment.generation)
+  const found = resolve(input)
+  const realmKnown = found.realm !== undefined
+  const votes = tally({
+    assignment,
+    // Nobody decides on what is being deleted.
+    stated: assignment.deleting ? [] : stated,
+    recorded: own,
+    memory,
+    enforcement,
+    realmKnown,
+    resolved: found.resolved,
+  })
+
+  const denied = memory.outcome === 'Denied' || votes.deniedBy.length > 0
+  const outrun = memory.serving !== undefined && deniedSince(memory.serving, assignment, stated, own)
+  const kept = keep(memory.serving, { assignment, found, denied: denied || outrun, now })
+  const request = presentRequest(memory, input, found)
+  const {
+    outcome,
+    serving,
+    isNew = false,
+  } = weigh({
+    assignment,
+    memory,
+    kept,
+    denied,
+    request: found.resolved ? request : undefined,
+    governance: found.realm?.governance,
+    approvers: votes.approvers,
+    enforcement,
+    now,
+  })
+
+  const remembered = {
+    generation: assignment.generation,
+    ...(outcome && { outcome }),
+    ...(votes.uncounted.length > 0 && { uncounted: votes.uncounted }),
+    ...(serving && { serving }),
+  }
+  const granted: Granted = request ? { ...remembered, ...request } : remembered
+  const lookAgainAt = nextChange(granted, request, found)
+  return {
+    ready: readyCondition({ input, found, granted, request, votes }),
+    granted,
+    ...present(input, found, granted),
+    record: votes.record.map(({ approver, decision, form }) => ({
+      assignmentUid: assignment.uid,
+      generation: assignment.generation,
+      realm: found.realm?.name ?? '',
+      namespace: assignment.namespace,
+      name: assignment.name,
+      approver,
+      decision,
+      form,
+      recordedAt: now,
+    })),
+    audit: auditNotes(input, before, granted, { votes, ending: kept.ending, isNew }),
+    dropApprovals: outdated(input),
+    ...(lookAgainAt && { lookAgainAt }),
+  }
+}
+
+function presentRequest(memory: Granted, { assignment, now }: DecideInput, found: Found): Request | undefined {
+  if (!found.resolved) return memory.resolvedAt === undefined ? undefined : requestIn(memory)
+  const request = requestOf(memory, assignment, found, now)
+  // Where nobody has to decide, what roles are composed of is the realm's to say at any time.
+  return needsDecision(request, found.realm.governance) ? request : { ...request, roles: found.roles }
+}
+
+/** The rows. Nothing for a grant that is paused: what it is for is missing. */
+function present({ assignment }: DecideInput, found: Found, { serving }: Granted): Pick<Decided, 'grantee' | 'roles'> {
+  if (!serving || serving.paused || serving.roles.length === 0 || !found.realm) return { roles: [] }
+  const expiresAt = serving.expiresAt === undefined ? null : new Date(millis(serving.expiresAt))
+  return {
+    grantee: { kind: assignment.subject.kind, subject: serving.sub ?? `default-roles-${found.realm.name}` },
+    roles: serving.roles.map((role) => ({ role, expiresAt })),
+  }
+}
+
+/** A name can have an entry about this generation and object, or an outdated one, but not both: it is the list's key. */
+function outdated({ assignment: { uid, generation }, stated }: DecideInput): string[] {
+  return stated
+    .filter(({ form }) => form === 'entry')
+    .filter(({ observedUID, observedGeneration }) => observedUID !== uid || observedGeneration !== generation)
+    .map(({ approver }) => approver)
+}
+
+function nextChange({ outcome, serving }: Granted, request: Request | undefined, { realm }: Found): Date | undefined {
+  let end = serving?.expiresAt
+  if (request && !outcome) {
+    end = earlier(end, request.expiresAt)
+    if (realm && needsDecision(request, realm.governance)) {
+      end = earlier(end, decisionDueBy(request, serving, realm.governance))
+    }
+  }
+  return end === undefined ? undefined : new Date(millis(end))
+}
