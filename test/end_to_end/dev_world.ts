@@ -1,0 +1,209 @@
+import { spawn } from 'node:child_process'
+import {
+  cpSync,
+  createWriteStream,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { logFile, recordSecrets } from '../support/canary.ts'
+import { processes } from '../support/processes.ts'
+import { devPostgres } from './dev_postgres.ts'
+import type { DevPostgres } from './dev_postgres.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const COMMAND = `${ROOT}cli/realmkeeper.ts`
+
+export interface Answer {
+  status: number
+  // What a test reads from a JSON answer; it asserts on what it reads.
+  body: Record<string, unknown> & { access_token?: string; refresh_token?: string; ciphertext?: string }
+}
+
+/** `realmkeeper dev` on a copy of some manifests: real processes, real files, real HTTP. */
+export interface DevWorld {
+  dir: string
+  stateDir: string
+  url: string
+  /** All that the processes wrote so far. */
+  output(): string
+  login(user: string, form?: Record<string, string>): Promise<Answer>
+  post(path: string, form: Record<string, string>): Promise<Answer>
+  field(operation: 'encrypt' | 'decrypt' | 'rewrap', token: string, body: object): Promise<Answer>
+  introspect(token: string): Promise<Answer>
+  /** Replaces a file of the manifests as an editor would, by renaming. */
+  edit(file: string, change: (text: string) => string): void
+  /** Runs the command line with `--dir` and `--state-dir` of this world. */
+  cli(...args: string[]): Promise<{ code: number; output: string }>
+  /** Approves both assignments of the quickstart and waits until they count. */
+  approveAll(): Promise<void>
+  /** Of the process that supervises the others. */
+  pid(): number
+  pidOf(part: 'operator' | 'server'): number
+  postgres: DevPostgres
+  /** Stops as Ctrl-C does; returns the exit code. */
+  stop(): Promise<number>
+  /** As `stop`, and removes all files. */
+  remove(): Promise<void>
+  /** Starts again on the same directory and state. */
+  start(): Promise<void>
+}
+
+export const CLIENT = { client_id: 'shop', client_secret: 'shop-secret-for-development' }
+export const FIELD_SCOPE = 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt'
+export const passwordOf = (user: string): string => `${user}-password-1`
+
+/** Starts `dev` on a copy of the quickstart and resolves once it serves. */
+export async function startDevWorld(name: string): Promise<DevWorld> {
+  const root = mkdtempSync(`${tmpdir()}/realmkeeper-e2e-`)
+  const dir = `${root}/manifests`
+  const stateDir = `${root}/state`
+  cpSync(`${ROOT}examples/quickstart`, dir, { recursive: true })
+  recordSecrets(CLIENT.client_secret, passwordOf('alice'), passwordOf('bob'))
+  const ports = await freePorts(3)
+  const url = `http://127.0.0.1:${ports[0]}`
+  const oidc = `${url}/auth/realms/quickstart/protocol/openid-connect`
+
+  let output = ''
+  let child: ReturnType<typeof spawn> | undefined
+  let exited: Promise<number> = Promise.resolve(0)
+
+  async function start(): Promise<void> {
+    const log = createWriteStream(logFile(name), { flags: 'a' })
+    const started = spawn(
+      process.execPath,
+      [
+        COMMAND,
+        'dev',
+        dir,
+        '--state-dir',
+        stateDir,
+        '--listen-port',
+        `${ports[0]}`,
+        '--health-listen-port',
+        `${ports[1]}`,
+        '--operator-health-listen-port',
+        `${ports[2]}`,
+      ],
+      { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] },
+    )
+    child = started
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+        log.write(chunk)
+      })
+    }
+    exited = new Promise((resolve) => started.once('exit', (code, signal) => resolve(code ?? (signal ? 128 : 1))))
+    await until(async () => {
+      if (started.exitCode !== null) throw new Error(`dev ended with ${started.exitCode}:\n${output}`)
+      return (await world.login('bob')).status === 200
+    }, 60)
+  }
+
+  async function send(target: string, headers: Record<string, string>, body: string): Promise<Answer> {
+    try {
+      const response = await fetch(target, { method: 'POST', headers, body, signal: AbortSignal.timeout(15_000) })
+      const text = await response.text()
+      const answer = (text ? JSON.parse(text) : {}) as Answer['body']
+      recordSecrets(answer.access_token, answer.refresh_token, answer.id_token as string | undefined, answer.ciphertext)
+      return { status: response.status, body: answer }
+    } catch (error) {
+      // A connection that is refused or cut is an answer too: status 0.
+      return { status: 0, body: { error: String(error) } }
+    }
+  }
+
+  const world: DevWorld = {
+    dir,
+    stateDir,
+    url,
+    output: () => output,
+    login: (user, form = {}) =>
+      world.post('/token', { grant_type: 'password', ...CLIENT, username: user, password: passwordOf(user), ...form }),
+    post: (path, form) =>
+      send(`${oidc}${path}`, { 'content-type': 'application/x-www-form-urlencoded' }, `${new URLSearchParams(form)}`),
+    field: (operation, token, body) =>
+      send(
+        `${url}/realms/quickstart/protocol/openid-connect/${operation}`,
+        { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        JSON.stringify(body),
+      ),
+    introspect: (token) => world.post('/token/introspect', { ...CLIENT, token }),
+    edit(file, change) {
+      const path = `${dir}/${file}`
+      writeFileSync(`${path}.tmp`, change(readFileSync(path, 'utf8')))
+      renameSync(`${path}.tmp`, path)
+    },
+    cli: (...args) => runCli(root, [...args, '--dir', dir, '--state-dir', stateDir]),
+    async approveAll() {
+      for (const assignment of ['alice-realm-admin', 'quickstart-dob']) {
+        const { code, output: said } = await world.cli('approve', assignment, '--as', 'carol')
+        if (code !== 0) throw new Error(`approve ended with ${code}: ${said}`)
+      }
+      await until(async () => {
+        const token = (await world.login('bob', { scope: FIELD_SCOPE })).body.access_token ?? ''
+        return (await world.field('encrypt', token, { field: 'dateOfBirth', value: '1990-01-31' })).status === 200
+      }, 30)
+    },
+    pid: () => child?.pid ?? 0,
+    pidOf: (part) => findPid(child?.pid ?? 0, part),
+    postgres: devPostgres(stateDir),
+    async stop() {
+      child?.kill('SIGINT')
+      return exited
+    },
+    async remove() {
+      await world.stop()
+      rmSync(root, { recursive: true, force: true })
+    },
+    start,
+  }
+  await start()
+  return world
+}
+
+/** Asks again and again until the answer is yes; a deadline of a test, in seconds. */
+export async function until(condition: () => Promise<boolean> | boolean, seconds = 20): Promise<void> {
+  const deadline = performance.now() + seconds * 1000
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${condition.toString().slice(0, 300)}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+async function runCli(cwd: string, args: string[]): Promise<{ code: number; output: string }> {
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? 128)))
+  return { code, output }
+}
+
+function findPid(dev: number, part: 'operator' | 'server'): number {
+  const found = processes().find(({ parent, command }) => parent === dev && command.includes(` ${part}`))
+  if (!found) throw new Error(`no ${part} runs under ${dev}`)
+  return found.pid
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => {
+    const address = server.address()
+    return typeof address === 'object' && address ? address.port : 0
+  })
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}

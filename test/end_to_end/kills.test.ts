@@ -1,0 +1,70 @@
+import { copyFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLIENT, startDevWorld, until } from './dev_world.ts'
+import type { Answer, DevWorld } from './dev_world.ts'
+
+describe('processes that are killed at any point start again and converge', () => {
+  let world: DevWorld
+  beforeAll(async () => {
+    world = await startDevWorld('kills')
+  })
+  afterAll(() => world.remove())
+
+  it('row 119: the operator, while users come and go', async () => {
+    for (let round = 0; round < 6; round++) {
+      world.edit('04_users.yaml', (text) => text.replaceAll(/lastName: Adams\d*/g, `lastName: Adams${round}`))
+      copyFileSync(`${world.dir}/01_namespace.yaml`, `${world.dir}/9${round}_namespace.yaml`)
+      // Somewhere in its work: earlier each round than the one before.
+      await new Promise((resolve) => setTimeout(resolve, 600 - round * 100))
+      process.kill(world.pidOf('operator'), 'SIGKILL')
+      await until(() => world.pidOf('operator') > 0, 20)
+    }
+    await until(async () => {
+      const { access_token = '' } = (await world.login('alice', { scope: 'openid profile' })).body
+      const response = await fetch(`${world.url}/auth/realms/quickstart/protocol/openid-connect/userinfo`, {
+        headers: { authorization: `Bearer ${access_token}` },
+      })
+      return ((await response.json()) as { family_name?: string }).family_name === 'Adams5'
+    }, 30)
+    expect((await world.login('bob')).status).toBe(200)
+  })
+
+  it('row 71: the server, in the middle of refreshes: every session is whole, spent once or not at all', async () => {
+    const logins = await Promise.all(Array.from({ length: 10 }, () => world.login('bob')))
+    const tokens = logins.map(({ body }) => body.refresh_token ?? '')
+    const refresh = (refresh_token: string): Promise<Answer> =>
+      world.post('/token', { grant_type: 'refresh_token', ...CLIENT, refresh_token })
+    const racing = tokens.map(refresh)
+    process.kill(world.pidOf('server'), 'SIGKILL')
+    const answers = await Promise.all(racing)
+    await until(async () => (await world.login('bob')).status === 200, 30)
+
+    for (const [i, answer] of answers.entries()) {
+      if (answer.status === 200) {
+        // Answered: the successor works.
+        expect((await refresh(answer.body.refresh_token ?? '')).status).toBe(200)
+      } else {
+        // Not answered: either nothing was committed, or the token counts as spent. Never anything else.
+        const retried = await refresh(tokens[i] ?? '')
+        expect([200, 400]).toContain(retried.status)
+        if (retried.status === 400) expect(retried.body.error_description).toBe('Refresh token reused')
+      }
+    }
+  })
+
+  it('all at once, by killing what started them: a second start repairs an orphaned PostgreSQL', async () => {
+    const { access_token = '' } = (await world.login('bob')).body
+    const pids = (['operator', 'server'] as const).map((part) => world.pidOf(part))
+    process.kill(world.pid(), 'SIGKILL')
+    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    await world.start()
+    expect((await world.introspect(access_token)).body).toMatchObject({ active: true })
+  })
+
+  it('Ctrl-C ends cleanly, and a second start keeps the data', async () => {
+    const { access_token = '' } = (await world.login('bob')).body
+    expect(await world.stop()).toBe(0)
+    await world.start()
+    expect((await world.introspect(access_token)).body).toMatchObject({ active: true })
+  })
+})
