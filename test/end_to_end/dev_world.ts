@@ -4,7 +4,6 @@ import {
   createWriteStream,
   mkdtempSync,
   readFileSync,
-  readdirSync,
   renameSync,
   rmSync,
   writeFileSync,
