@@ -24,7 +24,7 @@ export interface RuleResults {
  * otherwise.
  */
 export function evaluateRules(kind: string, object: unknown, oldObject?: unknown): RuleResults {
-  const schema = SCHEMAS[kind]?.schema ?? {}
+  const schema = SCHEMAS.get(kind)?.schema ?? {}
   return evaluateSchemaRules(schema, object, oldObject)
 }
 

@@ -1677,9 +1677,9 @@ export const roleAssignmentSchema: KindSchema = {
 }
 
 /** By kind. */
-export const SCHEMAS: Record<string, KindSchema> = {
-  Realm: realmSchema,
-  Client: clientSchema,
-  User: userSchema,
-  RoleAssignment: roleAssignmentSchema,
-}
+export const SCHEMAS: ReadonlyMap<string, KindSchema> = new Map([
+  ['Realm', realmSchema],
+  ['Client', clientSchema],
+  ['User', userSchema],
+  ['RoleAssignment', roleAssignmentSchema],
+])

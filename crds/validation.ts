@@ -8,7 +8,7 @@ import { metadataProblems } from './object_meta.ts'
 import type { Problem } from './problem.ts'
 import { SCHEMAS } from './schemas.gen.ts'
 import { closest } from './suggestion.ts'
-import type { StructuralSchema } from './schema.ts'
+import type { KindSchema, StructuralSchema } from './schema.ts'
 
 /** An object after defaulting, and what is wrong with it. Without problems `value` fits the generated types. */
 export interface Validated {
@@ -21,7 +21,7 @@ export interface Validated {
  * bounds, unknown fields (refused, as under strict field validation) and list types. `kind` is one of the four.
  */
 export function defaultAndValidate(kind: string, object: unknown): Validated {
-  const known = SCHEMAS[kind]
+  const known = SCHEMAS.get(kind)
   if (!known) return { value: {}, problems: [{ path: ['kind'], message: `is not one of ${KIND_NAMES}` }] }
   if (!isObject(object)) return { value: {}, problems: [{ path: [], message: 'has to be an object' }] }
 
@@ -31,14 +31,14 @@ export function defaultAndValidate(kind: string, object: unknown): Validated {
   const problems = [
     ...typeMetaProblems(kind, known.apiVersion, value),
     ...metadataProblems(metadata),
-    ...schemaProblems(kind, value),
+    ...schemaProblems(known, value),
     ...listProblems(known.schema, value),
     ...textProblems(value['spec'], ['spec']),
   ]
   return { value, problems: onePerPath(problems) }
 }
 
-const KIND_NAMES = Object.keys(SCHEMAS).join(', ')
+const KIND_NAMES = [...SCHEMAS.keys()].join(', ')
 
 function typeMetaProblems(kind: string, apiVersion: string, object: Record<string, unknown>): Problem[] {
   const problems: Problem[] = []
@@ -49,19 +49,19 @@ function typeMetaProblems(kind: string, apiVersion: string, object: Record<strin
 
 const compiled = new Map<string, ValidateFunction>()
 
-function schemaProblems(kind: string, object: Record<string, unknown>): Problem[] {
-  const validate = compiled.get(kind) ?? compile(kind)
+function schemaProblems({ kind, schema }: KindSchema, object: Record<string, unknown>): Problem[] {
+  const validate = compiled.get(kind) ?? compile(kind, schema)
   if (validate(object)) return []
-  return (validate.errors ?? []).map((error) => problemOf(SCHEMAS[kind]!.schema, error))
+  return (validate.errors ?? []).map((error) => problemOf(schema, error))
 }
 
 /** Compiled on first use: a process that checks nothing does not pay for it. */
-function compile(kind: string): ValidateFunction {
+function compile(kind: string, schema: StructuralSchema): ValidateFunction {
   const ajv = new Ajv({ allErrors: true, strict: true, strictRequired: false, allowMatchingProperties: true })
   ajv.addFormat('date-time', fullFormats['date-time'])
   ajv.addFormat('int32', { type: 'number', validate: (n) => Number.isInteger(n) && Math.abs(n) <= 2 ** 31 - 1 })
   ajv.addFormat('int64', { type: 'number', validate: Number.isSafeInteger })
-  const validate = ajv.compile(jsonSchema(SCHEMAS[kind]!.schema))
+  const validate = ajv.compile(jsonSchema(schema))
   compiled.set(kind, validate)
   return validate
 }

@@ -15,7 +15,7 @@ export interface CheckedManifest extends Manifest {
 
 const GROUP = 'realmkeeper.io'
 const API_VERSION = `${GROUP}/v1alpha1`
-const KIND_NAMES = Object.keys(SCHEMAS)
+const KIND_NAMES = [...SCHEMAS.keys()]
 
 /** What an API server stores at most (etcd's limit on a request). */
 const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024

@@ -15,9 +15,9 @@ export function schemasOf(crds: Crd[]): string {
       '',
     ]),
     `/** By kind. */`,
-    `export const SCHEMAS: Record<string, KindSchema> = {`,
-    ...crds.map(({ kind }) => `  ${kind}: ${lowerFirst(kind)}Schema,`),
-    `}`,
+    `export const SCHEMAS: ReadonlyMap<string, KindSchema> = new Map([`,
+    ...crds.map(({ kind }) => `  ['${kind}', ${lowerFirst(kind)}Schema],`),
+    `])`,
     '',
   ].join('\n')
 }

@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readCrds } from '../../scripts/generate/crd_files.ts'
+import type { Schema } from '../../scripts/generate/crd_files.ts'
+import { outdatedFiles } from '../../scripts/generate.ts'
+
+const crds = readCrds(join(import.meta.dirname, '../../crds'))
+
+/** Every schema under one, with its path. */
+function all(schema: Schema, path: string): [path: string, schema: Schema][] {
+  return [
+    [path, schema],
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => all(field, `${path}.${name}`)),
+    ...(schema.items ? all(schema.items, `${path}[]`) : []),
+    ...(schema.additionalProperties ? all(schema.additionalProperties, `${path}{}`) : []),
+  ]
+}
+
+const schemas = crds.flatMap(({ kind, schema }) => all(schema, kind))
+/** What the API server itself describes. */
+const own = schemas.filter(([path]) => !path.endsWith('.metadata'))
+
+function pathsOf(broken: (schema: Schema) => boolean): string[] {
+  return own.filter(([, schema]) => broken(schema)).map(([path]) => path)
+}
+
+test('there is something to look at', () => {
+  expect(crds.map(({ kind }) => kind)).toEqual(['Realm', 'Client', 'User', 'RoleAssignment'])
+  expect(own.length).toBeGreaterThan(150)
+})
+
+test('every field is described, in a sentence', () => {
+  expect(pathsOf(({ description }) => !description || !/\S\.$/.test(description))).toEqual([])
+})
+
+test('every text is bounded', () => {
+  const bounded = ({ type, enum: values, maxLength }: Schema) => type !== 'string' || values || maxLength !== undefined
+  const fixed = /^[A-Za-z]+\.(apiVersion|kind)$/
+  expect(pathsOf((schema) => !bounded(schema)).filter((path) => !fixed.test(path))).toEqual([])
+})
+
+test('every list and map is bounded, and every list says what it is', () => {
+  expect(pathsOf(({ type, maxItems }) => type === 'array' && maxItems === undefined)).toEqual([])
+  expect(pathsOf((schema) => schema.type === 'array' && !schema['x-kubernetes-list-type'])).toEqual([])
+  expect(pathsOf((schema) => schema.additionalProperties !== undefined && schema.maxProperties === undefined)).toEqual(
+    [],
+  )
+})
+
+test('every integer has a format and a least value', () => {
+  expect(pathsOf(({ type, format, minimum }) => type === 'integer' && (!format || minimum === undefined))).toEqual([])
+})
+
+test('every rule has a message for people', () => {
+  const rules = own.flatMap(([path, schema]) =>
+    (schema['x-kubernetes-validations'] ?? []).map((rule) => ({ path, rule })),
+  )
+  expect(rules.length).toBeGreaterThan(20)
+  expect(rules.filter(({ rule }) => !rule.message || rule.message.includes('\n'))).toEqual([])
+})
+
+test('a fieldPath names a field', () => {
+  const known = new Set(schemas.map(([path]) => path))
+  const named = own.flatMap(([path, schema]) =>
+    (schema['x-kubernetes-validations'] ?? []).flatMap(({ fieldPath }) => (fieldPath ? [path + fieldPath] : [])),
+  )
+  expect(named.length).toBeGreaterThan(10)
+  expect(named.filter((path) => !known.has(path))).toEqual([])
+})
+
+test('a rule about the former object does not stand on an optional field, whose removal it would not see', () => {
+  const required = (path: string): boolean => {
+    const parent = path.slice(0, path.lastIndexOf('.'))
+    if (!parent || !parent.includes('.')) return true
+    const schema = schemas.find(([other]) => other === parent)?.[1]
+    return Boolean(schema?.required?.includes(path.slice(parent.length + 1))) && required(parent)
+  }
+  const transitions = own.filter(([, schema]) =>
+    (schema['x-kubernetes-validations'] ?? []).some(({ rule }) => rule.includes('oldSelf')),
+  )
+  expect(transitions.length).toBeGreaterThan(5)
+  expect(transitions.map(([path]) => path).filter((path) => !required(path))).toEqual([])
+})
+
+test('no rule stands on a group that has a default, where the rest of its fields is not filled in yet', () => {
+  expect(pathsOf((schema) => schema.default !== undefined && Boolean(schema['x-kubernetes-validations']))).toEqual([])
+})
+
+test('the generated files are those of a fresh generation', async () => {
+  expect(await outdatedFiles()).toEqual([])
+})
