@@ -30,6 +30,8 @@ export interface RotationSettings {
   rotate?: Partial<Record<KeyKind, string>>
   /** Encryption key versions recorded by now. A version is used only after it was recorded. */
   seen: readonly SeenVersion[]
+  /** Field encryption has yet to begin in this realm: no first encryption key is made. */
+  encryptionAwaited?: boolean
 }
 
 /** A key that has to be made and put into the keyring with `addSigningKey` and its like. */
@@ -134,6 +136,9 @@ export function planEncryption(
   liveReplicas: readonly ReplicaKeys[],
   settings: RotationSettings,
 ): Plan {
+  if (settings.encryptionAwaited && keyring.encryption.length === 0 && !settings.seen.some(isEncryption)) {
+    return { keyring, changes: [] }
+  }
   const primary = keyring.encryption.find(({ state }) => state === 'primary')
   const next = keyring.encryption
     .filter(({ state, version }) => state === 'pending' && version > (primary?.version ?? 0))

