@@ -9,6 +9,8 @@ export interface ShutdownOptions {
   signals?: NodeJS.Signals[]
   /** Where signals and faults arrive; a test hands in an emitter. */
   events?: Pick<NodeJS.Process, 'on' | 'off'>
+  /** True in a child that must not outlive its parent: the end of the channel between them begins the shutdown. */
+  withParent?: boolean
 }
 
 export interface Shutdown {
@@ -19,8 +21,8 @@ export interface Shutdown {
   add(name: string, step: () => Promise<void> | void): void
   /** Aborted when the shutdown begins. */
   signal: AbortSignal
-  /** Begins the shutdown and resolves when it is done; called again, it only waits. */
-  begin(reason: string): Promise<void>
+  /** Begins the shutdown; called again, it only waits. `code` is what the process exits with when all goes well. */
+  begin(reason: string, code?: number): Promise<void>
 }
 
 /**
@@ -47,7 +49,7 @@ export function handleShutdown(options: ShutdownOptions): Shutdown {
     }
   }
 
-  async function runAll(reason: string): Promise<void> {
+  async function runAll(reason: string, code: number): Promise<void> {
     log.info({ reason }, 'shutting down')
     started.abort()
     const deadline = setTimeout(() => {
@@ -61,10 +63,10 @@ export function handleShutdown(options: ShutdownOptions): Shutdown {
     finished = true
     clearTimeout(deadline)
     log.info('shut down')
-    exit(clean ? 0 : 1)
+    exit(clean ? code : 1)
   }
 
-  const begin = (reason: string): Promise<void> => (ended ??= runAll(reason))
+  const begin = (reason: string, code = 0): Promise<void> => (ended ??= runAll(reason, code))
 
   for (const signal of signals) {
     events.on(signal, () => {
@@ -72,6 +74,7 @@ export function handleShutdown(options: ShutdownOptions): Shutdown {
       else void begin(signal)
     })
   }
+  if (options.withParent) events.on('disconnect', () => void begin('the parent process is gone'))
   for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
     events.on(fault, (error: unknown) => {
       log.fatal({ err: error instanceof Error ? error : new Error(String(error)) }, fault)

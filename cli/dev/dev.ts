@@ -1,0 +1,167 @@
+import { statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { relative } from 'node:path'
+import type { Held } from '../../operator/source/directory/held_object.ts'
+import { readState } from '../../operator/source/directory/state_file.ts'
+import { childEnvironment } from '../../process/config.ts'
+import type { DevConfig } from '../../process/config.ts'
+import { listen } from '../../process/listen.ts'
+import { createLog } from '../../process/log.ts'
+import { handleShutdown } from '../../process/shutdown.ts'
+import type { Shutdown } from '../../process/shutdown.ts'
+import { isForThePerson, PlainError } from '../plain_error.ts'
+import { runChild } from './child_process.ts'
+import { issueMissingLicenses, keepLicenseKey } from './dev_license.ts'
+import { startEmbeddedPostgres } from './embedded_postgres.ts'
+import { readableLine } from './log_line.ts'
+import { readyTable } from './ready_table.ts'
+import { stateDirectoryOf } from './state_directory.ts'
+import { lockStateDirectory } from './state_lock.ts'
+import { openStateDirectory } from './state_version.ts'
+import { untilReady, untilSettled } from './until_ready.ts'
+
+export interface DevOptions {
+  /** The directory of manifests. */
+  directory: string
+  config: DevConfig
+  /** Said below the table: what can be done now. */
+  closingWords: (baseUrl: string) => string
+  say: (line: string) => void
+  now: () => Date
+}
+
+const DEADLINE_MILLIS = 20_000
+const CHILD_SHUTDOWN_SECONDS = 8
+const LICENSE_LOOK_MILLIS = 1_000
+
+/**
+ * Runs PostgreSQL, the operator and the server on one machine until it is told to end. Resolves when all is ready and
+ * the table is said; a start that fails ends the process with 1, everything that had started being stopped before.
+ */
+export async function runDev(options: DevOptions): Promise<void> {
+  const { config, say } = options
+  const print = (line: string, from: string): void => {
+    const readable = readableLine(line, from, config.logLevel)
+    if (readable !== undefined) say(readable)
+  }
+  const log = createLog({ name: 'dev', level: 'warn', destination: { write: (line) => print(line.trimEnd(), 'dev') } })
+  const shutdown = handleShutdown({ log, deadlineMillis: DEADLINE_MILLIS, signals: ['SIGTERM', 'SIGINT', 'SIGHUP'] })
+  try {
+    await start(options, shutdown, print)
+  } catch (error) {
+    // Ctrl-C while it starts: what then fails, fails because of it.
+    if (!shutdown.signal.aborted) {
+      if (!isForThePerson(error)) throw error
+      console.error(`realmkeeper: ${error.message}`)
+    }
+    await shutdown.begin('the start failed', 1)
+  }
+}
+
+async function start(
+  options: DevOptions,
+  shutdown: Shutdown,
+  print: (line: string, from: string) => void,
+): Promise<void> {
+  const { directory, config, say, now } = options
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new PlainError(`${directory} is not a directory: give one that holds manifests, or --quickstart`)
+  }
+  const stateDir = stateDirectoryOf(directory, config.stateDir)
+  await openStateDirectory(stateDir)
+  shutdown.add('state directory', await lockStateDirectory(stateDir))
+  await refuseOccupiedPorts(config)
+
+  const began = now().getTime()
+  const since = (): string => `${((now().getTime() - began) / 1000).toFixed(1)} s`
+  say(`manifests  ${shownPath(directory)}`)
+  say(`state      ${shownPath(stateDir)}`)
+  const postgres = await startEmbeddedPostgres({ directory: `${stateDir}/postgres` })
+  shutdown.add('PostgreSQL', () => postgres.stop())
+  say(`PostgreSQL is running on port ${postgres.port} (${since()})`)
+
+  const baseUrl = `http://localhost:${config.listenPort}`
+  const licenseKeys = await keepLicenseKey(stateDir)
+  const common = ['--base-url', baseUrl, '--listen-host', config.listenHost, '--log-level', config.logLevel]
+  common.push('--shutdown-seconds', String(CHILD_SHUTDOWN_SECONDS))
+  const run = async (name: 'operator' | 'server', healthPort: number, args: string[]): Promise<void> => {
+    const child = runChild({
+      name,
+      args: [...common, '--health-listen-port', String(healthPort), ...args],
+      env: childEnvironment({ REALMKEEPER_DATABASE_URL: postgres.url }),
+      onLine: (line) => print(line, name),
+      onEnd: (how, waitMillis) => say(`the ${name} ended (${how}); starting it again in ${waitMillis / 1000} s`),
+    })
+    shutdown.add(name, () => child.stop())
+    await untilReady({
+      name,
+      port: healthPort,
+      host: config.listenHost,
+      firstEnd: child.firstEnd,
+      signal: shutdown.signal,
+    })
+    child.keep()
+    say(`the ${name} is ready (${since()})`)
+  }
+  await Promise.all([
+    run('operator', config.operatorHealthPort, [
+      '--dir',
+      directory,
+      '--state-dir',
+      stateDir,
+      '--license-keys',
+      licenseKeys,
+    ]),
+    run('server', config.healthPort, ['--listen-port', String(config.listenPort), '--keyring-dir', stateDir]),
+  ])
+  keepLicensed(stateDir, shutdown, say, now)
+
+  const held = await untilSettled(() => heldBy(stateDir), shutdown.signal)
+  say('')
+  for (const line of readyTable(held.values())) say(line)
+  say('')
+  say(`Ready at ${baseUrl} (${since()}). Edit the manifests, and what you save is served. Ctrl-C ends it.`)
+  say('')
+  say(options.closingWords(baseUrl))
+}
+
+/** Before anything is started, so that it is said at once and by one process. */
+async function refuseOccupiedPorts({ listenHost: host, ...config }: DevConfig): Promise<void> {
+  const ports = [
+    [config.listenPort, '--listen-port'],
+    [config.healthPort, '--health-listen-port'],
+    [config.operatorHealthPort, '--operator-health-listen-port'],
+  ] as const
+  for (const [port, flag] of ports) {
+    const server = createServer()
+    await listen(server, { host, port, flag })
+    await new Promise((resolve) => server.close(resolve))
+  }
+}
+
+/** A Realm may refer to a license at any time, so this looks for as long as `dev` runs. */
+function keepLicensed(stateDir: string, shutdown: Shutdown, say: (line: string) => void, now: () => Date): void {
+  let busy = false
+  const timer = setInterval(() => {
+    if (busy) return
+    busy = true
+    issueMissingLicenses(stateDir, heldBy(stateDir), now())
+      .then(
+        (lines) => lines.forEach(say),
+        (error: unknown) => say(error instanceof Error ? error.message : String(error)),
+      )
+      .finally(() => {
+        busy = false
+      })
+  }, LICENSE_LOOK_MILLIS)
+  shutdown.add('licenses', () => clearInterval(timer))
+}
+
+function heldBy(stateDir: string): ReadonlyMap<string, Held> {
+  return readState(stateDir)?.held ?? new Map<string, Held>()
+}
+
+function shownPath(path: string): string {
+  const shown = relative('', path)
+  return shown.startsWith('..') ? path : shown || '.'
+}

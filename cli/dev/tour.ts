@@ -1,0 +1,36 @@
+/** The way through the quickstart, to be pasted command by command: curl and node, no other tool. */
+export function tour({ baseUrl, directory }: { baseUrl: string; directory: string }): string {
+  return `The tour. Paste it into another terminal, in this folder.
+
+  # alice logs in through the client "shop"
+  R=${baseUrl}/auth/realms/quickstart/protocol/openid-connect
+  S='client_id=shop&client_secret=shop-secret-for-development'
+  J='Content-Type: application/json'
+  pick() { node -p 'JSON.parse(fs.readFileSync(0, "utf8"))[process.argv[1]]' "$1"; }
+  login() { curl -s $R/token -d "$S" -d grant_type=password -d username=alice -d password=alice-password-1 -d "scope=$1"; }
+  A=$(login openid | pick access_token)
+
+  # who is she, and is her token good?
+  curl -s $R/userinfo -H "Authorization: Bearer $A"; echo
+  curl -s $R/token/introspect -d "$S" -d token=$A; echo
+
+  # may she encrypt a date of birth? Not yet: 403
+  curl -s $R/encrypt -H "Authorization: Bearer $A" -H "$J" -d '{"field":"dateOfBirth","value":"1990-04-01"}'; echo
+
+  # two role assignments wait for a second pair of eyes; approve them
+  npx realmkeeper pending --dir ${directory}
+  npx realmkeeper approve alice-realm-admin --namespace quickstart --dir ${directory}
+  npx realmkeeper approve quickstart-dob --namespace quickstart --dir ${directory}
+
+  # a token with the new roles; encrypt and decrypt
+  T=$(login 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt')
+  A=$(echo "$T" | pick access_token)
+  C=$(curl -s $R/encrypt -H "Authorization: Bearer $A" -H "$J" -d '{"field":"dateOfBirth","value":"1990-04-01"}' | pick ciphertext); echo $C
+  curl -s $R/decrypt -H "Authorization: Bearer $A" -H "$J" -d '{"field":"dateOfBirth","ciphertext":"'$C'"}'; echo
+
+  # renew the token, then log out: the refresh token is of no use any more
+  F=$(curl -s $R/token -d "$S" -d grant_type=refresh_token -d refresh_token=$(echo "$T" | pick refresh_token) | pick refresh_token)
+  curl -s -w '%{http_code}\\n' $R/logout -d "$S" -d refresh_token=$F
+  curl -s $R/token -d "$S" -d grant_type=refresh_token -d refresh_token=$F; echo
+`
+}

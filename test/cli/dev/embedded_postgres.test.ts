@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process'
+import { appendFile, chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startEmbeddedPostgres, stopEmbeddedPostgres } from '../../../cli/dev/embedded_postgres.ts'
+import { findPostgresBinaries } from '../../../cli/dev/postgres_binaries.ts'
+import { postgresLocation } from '../../../cli/dev/postgres_location.ts'
+
+const binaries = await findPostgresBinaries()
+let directory: string
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'realmkeeper-embedded-'))
+  await chmod(directory, 0o711)
+})
+
+afterEach(async () => {
+  if (!binaries) return
+  const location = await postgresLocation(directory, binaries.account)
+  await stopEmbeddedPostgres(directory, binaries)
+  await Promise.all([location, directory].map((path) => rm(path, { recursive: true, force: true })))
+})
+
+async function query(url: string, statement: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function location(): Promise<string> {
+  return postgresLocation(directory, binaries?.account)
+}
+
+test('data survives a stop and a second start; the password is in a file that only its owner reads', async () => {
+  const first = await startEmbeddedPostgres({ directory })
+  await query(first.url, 'create table kept (id int)')
+  await first.stop()
+  await expect(query(first.url, 'select')).rejects.toThrow('ECONNREFUSED')
+
+  const second = await startEmbeddedPostgres({ directory })
+  expect(await query(second.url, `select to_regclass('kept')::text as name`)).toEqual([{ name: 'kept' }])
+  expect((await stat(join(directory, 'password'))).mode & 0o777).toBe(0o600)
+})
+
+test('it is UTF8 with the collation of code points, whatever the environment says', async () => {
+  const { url } = await startEmbeddedPostgres({ directory })
+  const rows = await query(
+    url,
+    `select current_setting('server_encoding') as encoding, lower('ÄÖ') as lower, 'Z' < 'a' as by_code_point`,
+  )
+  expect(rows).toEqual([{ encoding: 'UTF8', lower: 'äö', by_code_point: true }])
+})
+
+test('it listens on the loopback address alone, with a password', async () => {
+  const { url, port } = await startEmbeddedPostgres({ directory })
+  expect(
+    await query(
+      url,
+      `select current_setting('listen_addresses') as on, current_setting('unix_socket_directories') as in`,
+    ),
+  ).toEqual([{ on: '127.0.0.1', in: '' }])
+  await expect(query(`postgres://realmkeeper:wrong@127.0.0.1:${port}/postgres`, 'select')).rejects.toThrow('password')
+})
+
+test('one that outlived its process is stopped, and the next start has its data', async () => {
+  const orphan = await startEmbeddedPostgres({ directory })
+  await query(orphan.url, 'create table kept (id int)')
+
+  const next = await startEmbeddedPostgres({ directory })
+  await expect(query(orphan.url, 'select')).rejects.toThrow('ECONNREFUSED')
+  expect(await query(next.url, `select to_regclass('kept')::text as name`)).toEqual([{ name: 'kept' }])
+})
+
+test('a killed postmaster is no obstacle', async () => {
+  const killed = await startEmbeddedPostgres({ directory })
+  const pid = Number.parseInt(await readFile(`${await location()}/data/postmaster.pid`, 'utf8'), 10)
+  process.kill(pid, 'SIGKILL')
+  await expect(query(killed.url, 'select')).rejects.toThrow()
+
+  const next = await startEmbeddedPostgres({ directory })
+  expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
+})
+
+test('a process that has the pid of one long gone is not touched', async () => {
+  const first = await startEmbeddedPostgres({ directory })
+  const file = `${await location()}/data/postmaster.pid`
+  const text = await readFile(file, 'utf8')
+  await first.stop()
+  await writeFile(file, text.replace(/^\d+/, String(process.pid)))
+
+  const next = await startEmbeddedPostgres({ directory })
+  expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
+})
+
+test('a database of another version is refused in one line that says what to do', async () => {
+  const first = await startEmbeddedPostgres({ directory })
+  await first.stop()
+  await writeFile(`${await location()}/data/PG_VERSION`, '13\n')
+  await expect(startEmbeddedPostgres({ directory })).rejects.toThrow(
+    `${directory} holds a database of PostgreSQL 13, and this realmkeeper brings 18: move that directory away to ` +
+      'begin with an empty database, or run the realmkeeper that made it',
+  )
+})
+
+test('when it does not start, the end of its log is told', async () => {
+  const first = await startEmbeddedPostgres({ directory })
+  await first.stop()
+  await appendFile(`${await location()}/data/postgresql.conf`, 'no_such_setting = on\n')
+  await expect(startEmbeddedPostgres({ directory })).rejects.toThrow(/does not start.*no_such_setting/s)
+})
+
+test('an initialization that was cut off begins again', async () => {
+  const first = await startEmbeddedPostgres({ directory })
+  await first.stop()
+  execFileSync('mv', [`${await location()}/data`, `${await location()}/data.new`])
+  const next = await startEmbeddedPostgres({ directory })
+  expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
+})

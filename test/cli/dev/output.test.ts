@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { readableLine } from '../../../cli/dev/log_line.ts'
+import { isSettled, readyTable } from '../../../cli/dev/ready_table.ts'
+import type { HeldObject } from '../../../operator/source/directory/held_object.ts'
+
+describe('a line of a log on a terminal', () => {
+  const line = (members: object): string =>
+    JSON.stringify({ time: '2030-01-02T03:04:05.678Z', level: 'info', ...members })
+
+  test.for([
+    [{ msg: 'started' }, '03:04:05 operator  started'],
+    [{ msg: 'slow', level: 'warn', millis: 12 }, '03:04:05 operator  warn: slow (millis=12)'],
+    [{ msg: 'failed', level: 'error', err: { message: 'no', stack: 'at x' } }, '03:04:05 operator  error: failed: no'],
+    [{ msg: 'no', err: { message: 'no' }, requestId: 'r' }, '03:04:05 operator  no'],
+    [{ msg: 'x', level: 'debug' }, undefined],
+  ] as const)('%j', ([members, shown]) => {
+    expect(readableLine(line(members), 'operator', 'info')).toBe(shown)
+  })
+
+  test('what is no line of a log is shown as it is, without what a terminal would obey', () => {
+    expect(readableLine('at \u001b[31mx', 'server', 'info')).toBe('         server    at \\u001b[31mx')
+  })
+})
+
+describe('the table of what is ready', () => {
+  const object = (kind: HeldObject['kind'], name: string, rest: Partial<HeldObject> = {}): HeldObject => ({
+    kind,
+    name,
+    namespace: 'a',
+    uid: name,
+    generation: 2,
+    resourceVersion: 1,
+    creationTimestamp: '2030-01-01T00:00:00Z',
+    finalizers: [],
+    labels: {},
+    annotations: {},
+    spec: {},
+    specDigest: '',
+    ...rest,
+  })
+  const condition = (
+    type: string,
+    status: 'True' | 'False',
+    reason: string,
+    message: string,
+    observedGeneration = 2,
+  ) => ({
+    type,
+    status,
+    reason,
+    message,
+    observedGeneration,
+    lastTransitionTime: '2030-01-01T00:00:00Z',
+  })
+
+  test('lists kinds in their order, and says why something waits', () => {
+    const held = [
+      object('RoleAssignment', 'admin', {
+        status: { conditions: [condition('Ready', 'False', 'PendingApproval', 'waits for 1 approval')] },
+      }),
+      object('Realm', 'shop', {
+        spec: { fieldEncryption: {} },
+        status: {
+          conditions: [
+            condition('Ready', 'True', 'Served', 'served'),
+            condition('FieldEncryptionReady', 'False', 'NoAdmin', 'no svc-realm-admin yet'),
+          ],
+        },
+      }),
+      object('User', 'alice'),
+    ]
+    expect(readyTable(held)).toEqual([
+      'RESOURCE',
+      'realm/shop              ready  served',
+      '  its field encryption  waits  no svc-realm-admin yet',
+      'user/alice              waits  not looked at yet',
+      'roleassignment/admin    waits  waits for 1 approval',
+    ])
+    expect(isSettled(held)).toBe(false)
+  })
+
+  test('what was said of an earlier generation does not count', () => {
+    const held = object('User', 'alice', { status: { conditions: [condition('Ready', 'True', 'Ready', 'fine', 1)] } })
+    expect(isSettled([held])).toBe(false)
+    expect(isSettled([{ ...held, generation: 1 }])).toBe(true)
+  })
+
+  test('of many resources, those that are ready are only counted', () => {
+    const ready = { status: { conditions: [condition('Ready', 'True', 'Ready', 'fine')] } }
+    const held = [
+      ...Array.from({ length: 100 }, (_, index) => object('User', `user-${index}`, ready)),
+      object('User', 'zoe'),
+    ]
+    expect(readyTable(held)).toEqual([
+      'RESOURCE',
+      'user/zoe  waits  not looked at yet',
+      '… and 100 more, 100 of all ready',
+    ])
+  })
+})

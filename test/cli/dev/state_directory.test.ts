@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { stateDirectoryOf } from '../../../cli/dev/state_directory.ts'
+import { lockStateDirectory } from '../../../cli/dev/state_lock.ts'
+import { openStateDirectory } from '../../../cli/dev/state_version.ts'
+
+describe('where the state of a directory lies', () => {
+  test.for([
+    ['manifests', undefined, '.realmkeeper/manifests/state'],
+    ['./a/b/', undefined, '.realmkeeper/b/state'],
+    ['/srv/team/realms', undefined, '.realmkeeper/realms/state'],
+    ['.realmkeeper/quickstart/manifests', undefined, '.realmkeeper/quickstart/state'],
+    ['/srv/.realmkeeper/quickstart/manifests/', undefined, '/srv/.realmkeeper/quickstart/state'],
+    ['manifests', '/var/lib/state', '/var/lib/state'],
+    ['manifests', 'manifests-state', 'manifests-state'],
+    ['manifests', '..manifests', '..manifests'],
+  ] as const)('%s with --state-dir %s: %s', ([directory, given, state]) => {
+    expect(stateDirectoryOf(directory, given)).toBe(resolve(state))
+  })
+
+  test.for([
+    ['manifests', 'manifests'],
+    ['manifests', 'manifests/state'],
+    ['manifests', 'manifests/..state'],
+    ['.', undefined],
+    ['/', '/var/state'],
+  ] as const)('never inside the manifests: %s with --state-dir %s', ([directory, given]) => {
+    expect(() => stateDirectoryOf(directory, given)).toThrow('choose another with --state-dir')
+  })
+})
+
+describe('a state directory', () => {
+  let path: string
+  beforeEach(async () => {
+    path = await mkdtemp(join(tmpdir(), 'realmkeeper-state-'))
+  })
+
+  test('of this version opens again', async () => {
+    await openStateDirectory(path)
+    await openStateDirectory(path)
+    expect(await readFile(join(path, 'version'), 'utf8')).toBe('1\n')
+  })
+
+  test('of another version is refused in one line that says what to do', async () => {
+    await writeFile(join(path, 'version'), '99\n')
+    await expect(openStateDirectory(path)).rejects.toThrow(
+      `the state directory ${path} is of version 99, and this realmkeeper reads version 1: move it away to begin anew ` +
+        '(users get new subjects), or run the realmkeeper that made it',
+    )
+  })
+
+  test('belongs to one process at a time', async () => {
+    const release = await lockStateDirectory(path)
+    await expect(lockStateDirectory(path)).rejects.toThrow(
+      `another "realmkeeper dev" (process ${process.pid}) serves ${path}: end it, or choose another --state-dir`,
+    )
+    await release()
+    await expect(lockStateDirectory(path)).resolves.toBeTypeOf('function')
+  })
+
+  test('is taken over from a process that is no more', async () => {
+    const gone = spawn(process.execPath, ['--eval', ''])
+    await once(gone, 'exit')
+    await writeFile(join(path, 'dev.lock'), `${gone.pid} 1234\n`)
+    await expect(lockStateDirectory(path)).resolves.toBeTypeOf('function')
+  })
+
+  test('is taken over when another process has the pid by now', async () => {
+    await writeFile(join(path, 'dev.lock'), `${process.pid} of-an-earlier-start\n`)
+    await expect(lockStateDirectory(path)).resolves.toBeTypeOf('function')
+  })
+
+  test('is taken over when the lock was cut off', async () => {
+    await writeFile(join(path, 'dev.lock'), '')
+    await expect(lockStateDirectory(path)).resolves.toBeTypeOf('function')
+  })
+})
