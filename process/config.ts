@@ -99,7 +99,6 @@ export const SERVER_SETTINGS = {
     placeholder: 'dir',
     description: 'state directory to read keyrings from, in place of a cluster',
   }),
-  licenseKeys,
   shutdownSeconds,
   logLevel,
 } satisfies Settings

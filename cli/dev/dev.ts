@@ -12,7 +12,7 @@ import type { Shutdown } from '../../process/shutdown.ts'
 import { isForThePerson, PlainError } from '../plain_error.ts'
 import { runChild } from './child_process.ts'
 import { issueMissingLicenses, keepLicenseKey } from './dev_license.ts'
-import { startEmbeddedPostgres } from './embedded_postgres.ts'
+import { keepPostgres } from './kept_postgres.ts'
 import { readableLine } from './log_line.ts'
 import { readyTable } from './ready_table.ts'
 import { stateDirectoryOf } from './state_directory.ts'
@@ -76,7 +76,7 @@ async function start(
   const since = (): string => `${((now().getTime() - began) / 1000).toFixed(1)} s`
   say(`manifests  ${shownPath(directory)}`)
   say(`state      ${shownPath(stateDir)}`)
-  const postgres = await startEmbeddedPostgres({ directory: `${stateDir}/postgres` })
+  const postgres = await keepPostgres(`${stateDir}/postgres`, say)
   shutdown.add('PostgreSQL', () => postgres.stop())
   say(`PostgreSQL is running on port ${postgres.port} (${since()})`)
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { chown, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { EmbeddedPostgresError } from './embedded_postgres_error.ts'
-import { stopOrphanedPostgres } from './orphaned_postgres.ts'
+import { isPostgresRunning, stopOrphanedPostgres } from './orphaned_postgres.ts'
 import { findPostgresBinaries } from './postgres_binaries.ts'
 import type { PostgresBinaries } from './postgres_binaries.ts'
 import { postgresLocation } from './postgres_location.ts'
@@ -15,6 +15,8 @@ export interface EmbeddedPostgresOptions {
   binaries?: PostgresBinaries
   /** Settings as in postgresql.conf. */
   settings?: Record<string, string>
+  /** Default: a free one. */
+  port?: number
 }
 
 export interface EmbeddedPostgres {
@@ -23,6 +25,7 @@ export interface EmbeddedPostgres {
   port: number
   /** The log that PostgreSQL writes. */
   logFile: string
+  isRunning(): Promise<boolean>
   /** Ends all sessions and shuts down, committed work kept. */
   stop(): Promise<void>
 }
@@ -54,11 +57,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         'move that directory away to begin with an empty database, or run the realmkeeper that made it',
     )
   }
-  const port = await start(binaries, data, logFile, options.settings ?? {})
+  const port = await start(binaries, { data, logFile }, options)
   return {
     url: `postgres://realmkeeper:${password}@127.0.0.1:${port}/postgres`,
     port,
     logFile,
+    isRunning: () => isPostgresRunning(data),
     stop: () => stopOrphanedPostgres(data, pgCtl(binaries)),
   }
 }
@@ -115,12 +119,11 @@ async function initialize(binaries: PostgresBinaries, location: string, password
 
 async function start(
   binaries: PostgresBinaries,
-  data: string,
-  logFile: string,
-  settings: Record<string, string>,
+  { data, logFile }: { data: string; logFile: string },
+  { settings = {}, port: wanted }: EmbeddedPostgresOptions,
 ): Promise<number> {
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort()
+    const port = wanted ?? (await freePort())
     const all = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', ...settings }
     const flags = Object.entries(all).map(([name, value]) => `-c ${name}=${quoted(value)}`)
     await rm(logFile, { force: true })

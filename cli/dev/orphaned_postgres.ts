@@ -24,6 +24,12 @@ export async function stopOrphanedPostgres(data: string, pgCtl: PgCtl): Promise<
   throw new EmbeddedPostgresError(`the PostgreSQL with pid ${pid} on ${data} does not stop: end it, then start again`)
 }
 
+/** True while a PostgreSQL runs on a data directory. */
+export async function isPostgresRunning(data: string): Promise<boolean> {
+  const pid = await postmasterPid(data)
+  return pid !== undefined && (await isPostgres(pid))
+}
+
 async function postmasterPid(data: string): Promise<number | undefined> {
   const text = await readFile(`${data}/postmaster.pid`, 'utf8').catch(() => '')
   const pid = Number.parseInt(text, 10)
