@@ -1,6 +1,6 @@
 import type { ClientRow } from '../store/clients.ts'
 
-const ORIGIN = /^https?:\/\/[a-z0-9.[\]:-]{1,255}$/i
+const ORIGIN = /^https?:\/\/[a-z0-9._:[\]-]{1,504}$/
 
 /** Headers of an answer that anybody's page may read; it holds nothing of a user. */
 export const ANY_ORIGIN: Readonly<Record<string, string>> = { 'Access-Control-Allow-Origin': '*' }

@@ -2,6 +2,8 @@ import type { Logger } from 'pino'
 import type { Pool } from 'pg'
 import type { LiveSession, SessionKey } from '../store/live_sessions.ts'
 import type { FailedDecrypts } from './encryption/failed_decrypts.ts'
+import type { Passwords } from './passwords/passwords.ts'
+import type { LoginLimit } from './rate_limit.ts'
 import type { Realms } from './served_realm.ts'
 import type { VerifiedTokens } from './tokens/verified_tokens.ts'
 
@@ -17,18 +19,17 @@ export interface Deps {
   verifiedTokens: VerifiedTokens
   /** What decrypt and rewrap count together: `createFailedDecrypts(limits.failedDecryptsPerSubject)`. */
   failedDecrypts: FailedDecrypts
-  /** Checks one password against an argon2id hash in the bounded queue; 503 when too much waits. */
-  verifyPassword: (hash: string, password: string) => Promise<boolean>
-  limits: Limits
+  /** The bounded queue in which passwords are checked. */
+  passwords: Passwords
+  /** What logins through every client count together. */
+  loginLimits: LoginLimits
   /** The name of this process in audit chains. */
   auditWriter: string
 }
 
-export interface Limits {
-  /** Failed logins a minute from one address; 0 is off. */
-  failedLoginsPerAddress: number
-  /** Failed logins a minute through one authenticated confidential client; 0 is off. */
-  failedLoginsPerClient: number
-  /** Failed decrypts a minute for one subject; 0 is off. */
-  failedDecryptsPerSubject: number
+/** Failed logins within a minute, by who called. */
+export interface LoginLimits {
+  byAddress: LoginLimit
+  /** Authenticated confidential clients, which have many users behind one address. */
+  byClient: LoginLimit
 }

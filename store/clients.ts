@@ -73,6 +73,11 @@ export async function listClients(db: Db): Promise<ClientRow[]> {
   return rows
 }
 
+export async function listClientsOf(db: Db, realm: string): Promise<ClientRow[]> {
+  const { rows } = await db.query<ClientRow>(`select ${COLUMNS} from clients where realm = $1`, [realm])
+  return rows
+}
+
 /** False when another resource holds this client id in this realm; nothing is written then. */
 export async function upsertClient(db: Db, row: ClientRow): Promise<boolean> {
   const { rowCount } = await db

@@ -38,6 +38,37 @@ export async function insertSession(db: Db, session: NewSession): Promise<void> 
   })
 }
 
+/**
+ * As `insertSession`, for a login that proved the user's password: nothing is written, and the answer is false, when
+ * the user was disabled, removed or given another password since it was read. The lock on the user's row makes whoever
+ * changes it wait, so that ending the user's sessions afterwards ends this one too.
+ */
+export async function startSession(db: Db, session: NewSession, passwordSource: string | null): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: 'start_session',
+    text: `insert into sessions
+       (realm, sid, client_id, subject, requested_scope, auth_time, expires_at, generation, refresh_kid, rotated_at,
+        idle_expires_at)
+     select $1, $2::uuid, $3, u.subject, $5, $6::timestamptz, $7::timestamptz, 0, $8, $6, $9::timestamptz
+       from users u
+      where u.realm = $1 and u.subject = $4 and u.enabled and u.password_source is not distinct from $10
+        for share`,
+    values: [
+      session.realm,
+      session.sid,
+      session.clientId,
+      session.subject,
+      session.requestedScope,
+      session.authTime,
+      session.expiresAt,
+      session.refreshKid,
+      session.idleExpiresAt,
+      passwordSource,
+    ],
+  })
+  return rowCount === 1
+}
+
 /** One presented refresh token, and what its successor would be. */
 export interface Rotation {
   realm: string

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import Koa from 'koa'
+import type { Logger } from 'pino'
+import { ClientGone } from './body/read_body.ts'
+import { corsHeaders } from './cors.ts'
+import { handleRequest } from './handle_request.ts'
+import type { HandleDeps, Handled } from './handle_request.ts'
+import type { HttpAnswer } from './http.ts'
+import { renderError } from './render_error.ts'
+import type { RenderedError } from './render_error.ts'
+import type { ServerMetrics } from './metrics.ts'
+
+export interface AppOptions extends HandleDeps {
+  log: Logger
+  metrics: Pick<ServerMetrics, 'answered'>
+  /** Whether clients reach us by https: only then may we say that they always must. */
+  isHttps: boolean
+  /** While true, connections are closed with their next answer. */
+  isDraining: () => boolean
+}
+
+/** The outermost layer: every request gets one answer with all its headers, and one line in the log. */
+export function createApp(options: AppOptions): Koa {
+  const { log, metrics, isHttps, isDraining } = options
+  const always = isHttps ? { ...ALWAYS, 'Strict-Transport-Security': 'max-age=31536000' } : ALWAYS
+
+  const app = new Koa()
+  app.use(async (ctx) => {
+    const { req, res } = ctx
+    // Written below as it is: Koa's own rendering would look at each body's type again.
+    ctx.respond = false
+    const id = randomUUID()
+    const started = performance.now()
+    const handled: Handled = { route: 'none' }
+    let answer: HttpAnswer | RenderedError
+    try {
+      answer = await handleRequest(req, id, options, handled)
+    } catch (error) {
+      if (error instanceof ClientGone) {
+        res.destroy()
+        return
+      }
+      answer = renderError(error)
+    }
+    const cors = corsHeaders(req.headers.origin, handled.request?.corsClient)
+    const closing = isDraining() ? CLOSING : undefined
+    write(res, answer, { ...always, 'X-Request-Id': id, ...cors, ...closing })
+
+    const millis = performance.now() - started
+    metrics.answered(handled.route, req.method ?? '', answer.status, millis / 1000)
+    writeLine(log, req, id, handled, answer, millis)
+  })
+  app.on('error', (error: unknown) => log.error({ err: error }, 'an answer could not be sent'))
+  return app
+}
+
+const ALWAYS = {
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'SAMEORIGIN',
+}
+const NOT_KEPT = { 'Cache-Control': 'no-store', Pragma: 'no-cache' }
+const CLOSING = { Connection: 'close' }
+
+function write(res: ServerResponse, { status, headers, body }: HttpAnswer, common: Record<string, string>): void {
+  const kept = headers?.['Cache-Control'] === undefined ? NOT_KEPT : undefined
+  if (body === undefined) {
+    res.writeHead(status, { ...common, ...kept, ...headers })
+    res.end()
+    return
+  }
+  const content = Buffer.from(JSON.stringify(body), 'utf8')
+  res.writeHead(status, {
+    ...common,
+    ...kept,
+    ...headers,
+    'Content-Type': 'application/json',
+    'Content-Length': content.length,
+  })
+  res.end(content)
+}
+
+function writeLine(
+  log: Logger,
+  req: IncomingMessage,
+  requestId: string,
+  { route, request }: Handled,
+  answer: HttpAnswer | RenderedError,
+  millis: number,
+): void {
+  const line = {
+    requestId,
+    route,
+    method: req.method,
+    status: answer.status,
+    millis: Math.round(millis * 10) / 10,
+    realm: request?.realm.row.realm,
+    clientId: request?.corsClient?.clientId,
+  }
+  if (!isError(answer)) {
+    log.info(line, 'answered')
+    return
+  }
+  const { error, error_description: description } = answer.body
+  const refused = { ...line, error, description, ...(answer.fault !== undefined && { err: answer.fault }) }
+  if (answer.status >= 500) log.error(refused, 'not answered')
+  else log.info(refused, 'refused')
+}
+
+function isError(answer: HttpAnswer | RenderedError): answer is RenderedError {
+  return answer.body !== undefined && 'error_description' in answer.body
+}

@@ -1,0 +1,54 @@
+import { createServer } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { randomUUID } from 'node:crypto'
+
+/** The HTTP server with its bounds: nobody keeps a connection busy for longer than an honest caller needs. */
+export function createListener(listener: RequestListener): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      connectionsCheckingInterval: 2_000,
+      // Longer than a proxy keeps an idle connection, so that it is the proxy who closes it.
+      keepAliveTimeout: 65_000,
+      noDelay: true,
+    },
+    listener,
+  )
+  // Callers that do not read their answers.
+  server.setTimeout(60_000)
+  server.on('clientError', refuse)
+  return server
+}
+
+/** What Node's parser refuses never becomes a request; the answer looks like all others. */
+function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, description] = answerTo(error.code)
+  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nCache-Control: no-store\r\nContent-Type: application/json\r\n` +
+      `X-Content-Type-Options: nosniff\r\nX-Request-Id: ${randomUUID()}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    // Whatever else was sent is not read.
+    () => socket.destroy(),
+  )
+}
+
+function answerTo(code: string | undefined): [status: string, description: string] {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return ['408 Request Timeout', 'The request took too long']
+    case 'HPE_HEADER_OVERFLOW':
+      return ['431 Request Header Fields Too Large', 'The headers are too large']
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return ['413 Content Too Large', 'The body is too large']
+    default:
+      return ['400 Bad Request', 'This is not a valid HTTP request']
+  }
+}

@@ -1,0 +1,69 @@
+import type { Logger } from 'pino'
+import type { Pool } from 'pg'
+import { beat, removeReplica } from '../store/replicas.ts'
+
+const BEAT_MILLIS = 5_000
+
+/** Tells the operator that this process lives and which keys it holds: no key is used before every live replica has it. */
+export interface ReplicaHeartbeat {
+  /** Beats at once, because what is held has changed. */
+  beatNow(): void
+  /** The replica drains: no key waits for it any more. */
+  stop(): Promise<void>
+}
+
+export interface HeartbeatOptions {
+  id: string
+  pool: Pool
+  now: () => Date
+  log: Logger
+  fingerprints: () => Record<string, string[]>
+  /** Called before every beat. */
+  onBeat: () => void
+}
+
+export function startReplicaHeartbeat({
+  id,
+  pool,
+  now,
+  log,
+  fingerprints,
+  onBeat,
+}: HeartbeatOptions): ReplicaHeartbeat {
+  let beating: Promise<void> | undefined
+  let isDue = false
+  let isStopped = false
+
+  /** One at a time; what is asked for meanwhile is one more. */
+  async function beatWhileDue(): Promise<void> {
+    while (isDue && !isStopped) {
+      isDue = false
+      await beat(pool, { id, fingerprints: fingerprints() }, 'server', now()).catch((error: unknown) =>
+        log.debug({ err: error }, 'the heartbeat was not written'),
+      )
+    }
+  }
+
+  function beatNow(): void {
+    isDue = true
+    beating ??= beatWhileDue().finally(() => {
+      beating = undefined
+    })
+  }
+
+  const timer = setInterval(() => {
+    onBeat()
+    beatNow()
+  }, BEAT_MILLIS)
+  beatNow()
+
+  return {
+    beatNow,
+    async stop() {
+      isStopped = true
+      clearInterval(timer)
+      await beating
+      await removeReplica(pool, id).catch(() => {})
+    },
+  }
+}
