@@ -6,10 +6,10 @@ export type Lane = 'front' | 'back'
 /** Keys that want to be worked on. A key is in one worker at a time, and waits in the queue at most once. */
 export interface WorkQueue {
   /** Asks for a key to be worked on as soon as possible; one that is being worked on is worked on once more. */
-  add(key: string, lane?: Lane): void
+  add: (key: string, lane?: Lane) => void
   /** Lets nothing begin any more; resolves when what has begun is done. */
-  stop(): Promise<void>
-  stats(): QueueStats
+  stop: () => Promise<void>
+  stats: () => QueueStats
 }
 
 export interface QueueStats {
@@ -102,7 +102,8 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 
   function start(): void {
-    while (!stopped && !held && running.size < workers) {
+    if (stopped || held) return
+    while (running.size < workers) {
       const key = next()
       if (key === undefined) return
       running.set(key, { again: undefined })

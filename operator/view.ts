@@ -1,5 +1,8 @@
 import { admitsNamespace } from './allowed_namespaces.ts'
+import { holderOf } from './claims.ts'
+import { realmName } from './realm_name.ts'
 import { NotYet } from './reconciler.ts'
+import type { RelationIndex } from './relation_index.ts'
 import { pathOf } from './resource_types.ts'
 import type { NamesRealm, RealmResource, ResourceOf } from './resource_types.ts'
 import type { Kind } from './source/resource.ts'
@@ -15,6 +18,15 @@ export interface View {
 
   /** One object as last seen, also while it is being deleted. */
   find<K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined
+
+  /**
+   * Who holds a name that several resources of a kind claim: the recorded owner, else the oldest that is not being
+   * deleted and that its realm takes. `claim` is a text of `relation`.
+   */
+  holderOf<K extends Kind>(kind: K, claim: string, recordedUid: string | undefined): ResourceOf<K> | undefined
+
+  /** Every resource of a kind that is known by a text of `relation`, in no order. */
+  knownAs<K extends Kind>(kind: K, name: string): ResourceOf<K>[]
 
   /**
    * The `sub` under which a User is registered in a realm: undefined before its row is written, and once it is
@@ -42,14 +54,25 @@ export interface Registered {
   subjectOf(realm: string, userUid: string): string | undefined
 }
 
-export function createView(source: ResourceSource, registered: Registered): View {
+export function createView(source: ResourceSource, index: RelationIndex, registered: Registered): View {
   const find = <K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
     source.get({ kind, namespace, name }) as ResourceOf<K> | undefined
 
-  return {
+  const knownAs = <K extends Kind>(kind: K, name: string): ResourceOf<K>[] =>
+    index.holdersOf(name).flatMap((key) => (key.kind === kind ? (find(kind, key.namespace, key.name) ?? []) : []))
+
+  const view: View = {
     find,
+    knownAs,
     subjectOf: (realm, userUid) => registered.subjectOf(realm, userUid),
+
+    holderOf(kind, claim, recordedUid) {
+      const claimants = knownAs(kind, claim).filter(
+        (resource) => resource.metadata.uid === recordedUid || isAdmissible(resource),
+      )
+      return holderOf(claimants, recordedUid)
+    },
 
     realmFor({ metadata, spec }) {
       const namespace = spec.realmRef.namespace ?? metadata.namespace
@@ -77,11 +100,14 @@ export function createView(source: ResourceSource, registered: Registered): View
       return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} does not serve "${name}": ${reason}` }
     },
   }
-}
 
-/** The name of a realm in URLs and rows. */
-export function realmName({ metadata, spec }: RealmResource): string {
-  return spec.realm ?? metadata.name
+  function isAdmissible(resource: ResourceOf<Kind>): boolean {
+    if (resource.metadata.deletionTimestamp !== undefined) return false
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all kinds but Realm have a realmRef
+    return resource.kind === 'Realm' || view.realmFor(resource as NamesRealm).admitted
+  }
+
+  return view
 }
 
 function notAllowed(realm: string, namespace: string): string {

@@ -113,6 +113,26 @@ export async function deleteRoleAssignment(db: Db, resourceUid: string): Promise
   await db.query('delete from role_assignments where resource_uid = $1', [resourceUid])
 }
 
+/** Removes all that is given to one User. Its assignments are the caller's to look at again. */
+export async function deleteGrantsOfSubject(db: Db, realm: string, subject: string): Promise<void> {
+  await db.query(`delete from granted_roles where realm = $1 and subject_kind = 'User' and subject = $2`, [
+    realm,
+    subject,
+  ])
+}
+
+/** Roles that every user of the realm holds now, by grants to its default group. Sorted. */
+export async function findDefaultRoles(db: Db, realm: string, now: Date): Promise<string[]> {
+  const { rows } = await db.query<{ role: string }>(
+    `select distinct role collate "C" as role from granted_roles
+      where realm = $1 and subject_kind = 'Group' and subject = 'default-roles-' || $1
+        and (expires_at is null or expires_at > $2)
+      order by 1`,
+    [realm, now],
+  )
+  return rows.map(({ role }) => role)
+}
+
 /**
  * When the last grant of a role to any User of the realm ends: undefined when there is none at `now`, null when one
  * does not end.

@@ -27,3 +27,12 @@ export async function claimSubject(
   })
   return rows[0] ?? claimant
 }
+
+/** Who holds a `sub`; undefined while nobody ever did. */
+export async function findSubjectOwner(db: Db, realm: string, subject: string): Promise<SubjectOwner | undefined> {
+  const { rows } = await db.query<SubjectOwner>(
+    'select namespace, name from subjects where realm = $1 and subject = $2',
+    [realm, subject],
+  )
+  return rows[0]
+}

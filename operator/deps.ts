@@ -1,0 +1,23 @@
+import type { Logger } from 'pino'
+import type { LicenseKey } from '../store/license.ts'
+import type { PasswordHasher } from './password_hash.ts'
+import type { Rows } from './rows.ts'
+import type { ApprovalEnforcement } from './approval_enforcement.ts'
+import type { SecretAccess } from './source/resource_source.ts'
+import type { StoreAccess } from './store_access.ts'
+
+/** What reconcilers are wired with, once, in `main.ts`. */
+export interface ReconcilerDeps {
+  store: StoreAccess
+  rows: Rows
+  secrets: SecretAccess
+  passwords: PasswordHasher
+  log: Logger
+  /** Public URL of the server, without a slash at its end; issuers begin with it. */
+  baseUrl: string
+  keyringNamespace: string
+  /** The keys that licenses may be signed with. */
+  licenseKeys: readonly LicenseKey[]
+  /** Whether decisions are held by admission policies, as far as is known at this moment. */
+  approvalEnforcement: () => ApprovalEnforcement
+}
