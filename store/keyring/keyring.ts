@@ -60,7 +60,10 @@ export interface SigningKey extends TokenKey {
   jwk: PrivateJwk
 }
 
-/** `key` is 32 bytes in base64url. */
+/**
+ * `key` is 32 random bytes in base64url. RFC 7518 section 3.2 asks for 64 with HS512; 256 bits of entropy are enough for
+ * tokens that nobody but this installation reads.
+ */
 export interface RefreshKey extends TokenKey {
   key: string
 }

@@ -1,7 +1,8 @@
-import { createPublicKey, createSecretKey, generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto'
+import { createPublicKey, createSecretKey, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 import { compactVerify, CompactSign } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { SIGNING_ALGORITHMS, type JwsAlgorithm } from '../../../store/keyring/algorithms.ts'
+import { derToRaw } from '../../../store/keyring/ecdsa_signature.ts'
 import { generateSigningKey } from '../../../store/keyring/generate.ts'
 import { parseJws, signJws, verifyJws } from '../../../store/keyring/jws.ts'
 import { importPrivateJwk } from '../../../store/keyring/private_jwk.ts'
@@ -95,6 +96,14 @@ test('row 40: a token that takes the public key for an HMAC secret is refused', 
   expect(verifyJws(parsedJws(token), 'RS256', publicKey)).toBe(false)
   expect(verifyJws(parsedJws(token), 'HS512', publicKey)).toBe(false)
   expect(() => signJws({ alg: 'HS512' }, payload, publicKey)).toThrow('cannot sign')
+})
+
+test('a key on another curve than its algorithm neither signs nor verifies', () => {
+  const { privateKey, publicKey } = keysOf('ES384')
+  expect(() => signBytes('ES256', privateKey, Buffer.from('a'))).toThrow('cannot sign with ES256')
+  // SHA-256 over P-384: a signature that exists, but not in JWS.
+  const der = sign('sha256', Buffer.from('a'), privateKey)
+  expect(verifyBytes('ES384', publicKey, Buffer.from('a'), derToRaw(der, 48))).toBe(false)
 })
 
 test.each([
