@@ -36,18 +36,18 @@ describe.each(KINDS)('$kind', ({ kind, valid, smallest, alsoValid, invalid, upda
     expect(unusedFields(SCHEMAS.get(kind)!.schema, valid())).toEqual([])
   })
 
-  test.each(alsoValid)('valid: $name', ({ change }) => {
+  test.each(alsoValid)('$name is valid', ({ change }) => {
     expect(problemsOf(kind, changed(valid(), change))).toEqual([])
   })
 
-  test.each(invalid)('refused: $name', ({ breakIt, path, message, more }) => {
+  test.each(invalid)('$name is refused', ({ breakIt, path, message, more }) => {
     const problems = problemsOf(kind, changed(valid(), breakIt))
     expect(problems).toHaveLength(more ? 2 : 1)
     expect(problems[0]!.slice(0, path.length + 2)).toBe(`${path}: `)
     expect(problems[0]!.slice(path.length + 2)).toMatch(message)
   })
 
-  test.each(updates)('update: $name', ({ stored, written, path, message }) => {
+  test.each(updates)('$name, on an update', ({ stored, written, path, message }) => {
     const before = defaultAndValidate(kind, changed(valid(), stored))
     expect(before.problems).toEqual([])
     const problems = problemsOf(kind, changed(valid(), written), before.value)
