@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import { Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { CHANGES_CHANNEL } from '../store/changes.ts'
 import type { Db } from '../store/db.ts'
@@ -14,7 +14,7 @@ export interface FollowerOptions {
 /** Keeps a process up to date with the change log, over a connection of its own that it replaces when it dies. */
 export interface ChangeFollower {
   /** True while what is remembered is at most two seconds behind. */
-  isFresh(): boolean
+  isFresh: () => boolean
   /** Resolves when `catchUp` succeeded for the first time. */
   caughtUp: Promise<void>
   stop(): Promise<void>
@@ -44,7 +44,7 @@ export function followChanges({ connectionString, log, catchUp }: FollowerOption
   }
 
   async function followOnce(): Promise<void> {
-    const client = new pg.Client({
+    const client = new Client({
       connectionString,
       application_name: 'realmkeeper-server-changes',
       connectionTimeoutMillis: 3_000,
@@ -83,9 +83,9 @@ export function followChanges({ connectionString, log, catchUp }: FollowerOption
   }
 
   /** Where there is no LISTEN, the log is looked at once a second all the same. */
-  async function listen(client: pg.Client): Promise<void> {
+  async function listen(client: Client): Promise<void> {
     await client.query(`listen ${CHANGES_CHANNEL}`).catch((error: unknown) => {
-      if (!(error instanceof pg.DatabaseError)) throw error
+      if (!(error instanceof DatabaseError)) throw error
       log.info({ err: error }, 'there is no LISTEN here: the change log is read once a second')
     })
   }

@@ -36,43 +36,7 @@ export function createServerMetrics(gauges: Gauges): ServerMetrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   })
-  new Gauge({
-    name: 'realmkeeper_password_checks_pending',
-    help: 'Password hashes that wait or are computed',
-    registers,
-    collect() {
-      this.set(gauges.passwordQueueLength())
-    },
-  })
-  new Gauge({
-    name: 'realmkeeper_keyring_refused',
-    help: '1 for each realm whose present keyring is refused: the last good one, or none, is served',
-    labelNames: ['realm'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { realm } of gauges.refusedKeyrings()) this.set({ realm }, 1)
-    },
-  })
-  new Gauge({
-    name: 'realmkeeper_change_log_followed',
-    help: '1 while realms and clients are answered from memory, 0 while they are read from PostgreSQL',
-    registers,
-    collect() {
-      this.set(gauges.isFollowingChanges() ? 1 : 0)
-    },
-  })
-  new Gauge({
-    name: 'realmkeeper_postgres_connections',
-    help: 'Connections of the pool, and requests that wait for one',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      this.set({ state: 'idle' }, gauges.pool.idleCount)
-      this.set({ state: 'busy' }, gauges.pool.totalCount - gauges.pool.idleCount)
-      this.set({ state: 'waited_for' }, gauges.pool.waitingCount)
-    },
-  })
+  for (const gauge of gaugesOf(gauges)) registry.registerMetric(gauge)
 
   return {
     registry,
@@ -81,4 +45,47 @@ export function createServerMetrics(gauges: Gauges): ServerMetrics {
       durations.observe({ route }, seconds)
     },
   }
+}
+
+/** Read from where they are known whenever somebody asks. */
+function gaugesOf({ pool, passwordQueueLength, refusedKeyrings, isFollowingChanges }: Gauges): Gauge[] {
+  return [
+    new Gauge({
+      name: 'realmkeeper_password_checks_pending',
+      help: 'Password hashes that wait or are computed',
+      registers: [],
+      collect() {
+        this.set(passwordQueueLength())
+      },
+    }),
+    new Gauge({
+      name: 'realmkeeper_keyring_refused',
+      help: '1 for each realm whose present keyring is refused: the last good one, or none, is served',
+      labelNames: ['realm'],
+      registers: [],
+      collect() {
+        this.reset()
+        for (const { realm } of refusedKeyrings()) this.set({ realm }, 1)
+      },
+    }),
+    new Gauge({
+      name: 'realmkeeper_change_log_followed',
+      help: '1 while realms and clients are answered from memory, 0 while they are read from PostgreSQL',
+      registers: [],
+      collect() {
+        this.set(isFollowingChanges() ? 1 : 0)
+      },
+    }),
+    new Gauge({
+      name: 'realmkeeper_postgres_connections',
+      help: 'Connections of the pool, and requests that wait for one',
+      labelNames: ['state'],
+      registers: [],
+      collect() {
+        this.set({ state: 'idle' }, pool.idleCount)
+        this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
+        this.set({ state: 'waited_for' }, pool.waitingCount)
+      },
+    }),
+  ]
 }

@@ -36,7 +36,7 @@ export function startReplicaHeartbeat({
 
   /** One at a time; what is asked for meanwhile is one more. */
   async function beatWhileDue(): Promise<void> {
-    while (isDue && !isStopped) {
+    while (isDue) {
       isDue = false
       await beat(pool, { id, fingerprints: fingerprints() }, 'server', now()).catch((error: unknown) =>
         log.debug({ err: error }, 'the heartbeat was not written'),
@@ -45,6 +45,7 @@ export function startReplicaHeartbeat({
   }
 
   function beatNow(): void {
+    if (isStopped) return
     isDue = true
     beating ??= beatWhileDue().finally(() => {
       beating = undefined

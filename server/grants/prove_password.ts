@@ -63,12 +63,11 @@ function renewHash(
 ) {
   const { realm, subject, passwordHash } = user
   if (passwordHash === null) return
-  passwords
-    .renew(passwordHash, password, row.passwordHashing)
-    .then(async (renewed) => {
-      if (renewed !== undefined) await renewPasswordHash(pool, { realm, subject, passwordHash }, renewed)
-    })
-    .catch((error: unknown) => log.warn({ err: error, realm, subject }, 'a password hash was not renewed'))
+  const renew = async (): Promise<void> => {
+    const renewed = await passwords.renew(passwordHash, password, row.passwordHashing)
+    if (renewed !== undefined) await renewPasswordHash(pool, { realm, subject, passwordHash }, renewed)
+  }
+  renew().catch((error: unknown) => log.warn({ err: error, realm, subject }, 'a password hash was not renewed'))
 }
 
 /** One text for every reason, and never a challenge: a client library would hide the error behind it. */

@@ -116,8 +116,7 @@ async function conclude(call: RefreshCall, outcome: Rotated | RotationRefused): 
       throw refused('Refresh token reused')
     case 'expired':
       throw refused('Token is not active')
-    case 'ended':
-    case 'absent':
+    default:
       throw refused('Session not active')
   }
 }

@@ -14,15 +14,15 @@ export interface Keyrings {
   /** Follows the keyrings of these realms, and no others. */
   follow(realms: RealmRow[]): void
   /** The last good keyring of a realm. @throws OAuthError 503 while there was none */
-  get(realm: string): LoadedKeyring
+  get: (realm: string) => LoadedKeyring
   /** Tries again what was refused: the loss of its keys may be accepted by now, or Postgres be back. */
-  retryRefused(): void
+  retryRefused: () => void
   /** What this process holds, by realm. */
-  fingerprints(): Record<string, string[]>
+  fingerprints: () => Record<string, string[]>
   /** Realms whose present keyring is not served, and why. */
-  refused(): { realm: string; reason: string }[]
+  refused: () => { realm: string; reason: string }[]
   /** True once every followed keyring was looked at: whatever is there to be served is served. */
-  isSettled(): boolean
+  isSettled: () => boolean
   close(): void
 }
 

@@ -21,7 +21,7 @@ export interface Passwords {
   /** The password's hash with these parameters when `stored` has others; undefined when it has not or too much waits. */
   renew(stored: string, password: string, parameters: PasswordHashing): Promise<string | undefined>
   /** How many checks wait or run. */
-  length(): number
+  length: () => number
 }
 
 const MAX_WAIT_SECONDS = 5

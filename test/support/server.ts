@@ -47,8 +47,8 @@ export interface TestWorld {
   /** A client; with a secret it is confidential. */
   addClient(row?: Partial<Omit<ClientRow, 'settings'>> & ClientOverrides, secret?: string): Promise<ClientRow>
   addUser(row?: Partial<UserRow>, password?: string): Promise<UserRow>
-  /** Grants roles to a subject, or to the realm's default group; in place of what it was granted before. */
-  grant(realm: string, subject: string | 'everybody', roles: string[], expiresAt?: Date): Promise<void>
+  /** Grants roles to a subject, or to the realm's default group (`everybody`); in place of what it was granted before. */
+  grant(realm: string, subject: string, roles: string[], expiresAt?: Date): Promise<void>
   writeKeyring(keyring: Keyring, place?: { namespace: string; name: string }): Promise<void>
 }
 
