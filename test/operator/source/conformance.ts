@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
+import type { RoleAssignmentStatus } from '../../../crds/role_assignment.gen.ts'
 import { ResourceConflict } from '../../../operator/source/resource_source.ts'
-import { keyOf } from '../../../operator/source/resource.ts'
+import { KINDS, keyOf } from '../../../operator/source/resource.ts'
 import type { Kind, Resource, ResourceKey } from '../../../operator/source/resource.ts'
 import type { ResourceSource, SecretName, StatusPatch } from '../../../operator/source/resource_source.ts'
 
@@ -53,8 +54,14 @@ export function client(name: string, spec: object = {}): Manifest {
   return { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'Client', metadata: { name, namespace: 'default' }, spec: full }
 }
 
-export function assignment(name: string, roles: string[] = ['reader']): Manifest {
-  const spec = { realmRef: { name: 'acme' }, subject: { kind: 'User', name: 'alice' }, roles, requestedBy: 'rita' }
+export function assignment(name: string, roles: string[] = ['reader'], more: object = {}): Manifest {
+  const spec = {
+    realmRef: { name: 'acme' },
+    subject: { kind: 'User', name: 'alice' },
+    roles,
+    requestedBy: 'rita',
+    ...more,
+  }
   return {
     apiVersion: 'realmkeeper.io/v1alpha1',
     kind: 'RoleAssignment',
@@ -85,7 +92,9 @@ function entry(approver: string, resource: Resource, decision = 'Approved'): obj
 async function applied(world: World, manifest: Manifest): Promise<Resource> {
   const { name, namespace } = manifest.metadata
   await world.apply(manifest)
-  return world.eventually(() => world.source().get(key(manifest.kind as Kind, name, namespace)))
+  const kind = KINDS.find((one) => one === manifest.kind)
+  if (!kind) throw new Error(`${manifest.kind} is none of ours`)
+  return world.eventually(() => world.source().get(key(kind, name, namespace)))
 }
 
 async function atGeneration(world: World, resource: Resource, generation: number): Promise<Resource> {
@@ -576,8 +585,6 @@ export const scenarios: Scenario[] = [
 ]
 
 function approvers(world: World, resource: Resource): string[] {
-  const status = world.source().get(keyOf(resource))?.status as
-    | { approvals?: { approver: string; decision: string }[] }
-    | undefined
-  return (status?.approvals ?? []).map(({ approver, decision }) => `${approver} ${decision}`).toSorted()
+  const status: RoleAssignmentStatus = world.source().get(keyOf(resource))?.status ?? {}
+  return (status.approvals ?? []).map(({ approver, decision }) => `${approver} ${decision}`).toSorted()
 }

@@ -71,11 +71,9 @@ export async function directoryWorld({ started = true } = {}): Promise<Directory
     },
     async decide(key, decision) {
       const file = join(directory, fileOf(key))
-      const manifest = parse(readFileSync(file, 'utf8')) as Manifest
-      writeFileSync(
-        file,
-        stringify({ ...manifest, status: { ...(manifest['status'] as object | undefined), ...decision } }),
-      )
+      const manifest: Record<string, unknown> = parse(readFileSync(file, 'utf8'))
+      const status = typeof manifest['status'] === 'object' ? manifest['status'] : {}
+      writeFileSync(file, stringify({ ...manifest, status: { ...status, ...decision } }))
     },
     async restart() {
       await world.stop()

@@ -1,0 +1,116 @@
+import type { RealmSpec } from '../../crds/realm.gen.ts'
+import type { RoleAssignmentSpec } from '../../crds/role_assignment.gen.ts'
+import { parseGranted } from '../../operator/role_assignment/granted.ts'
+import { printable } from '../../operator/role_assignment/messages.ts'
+import { statedDecisions } from '../../operator/role_assignment/stated_decisions.ts'
+import { covers } from '../../operator/source/directory/decisions.ts'
+import { heldKey } from '../../operator/source/directory/held_object.ts'
+import type { Held, HeldObject } from '../../operator/source/directory/held_object.ts'
+
+/** One RoleAssignment as an approver wants to see it. Texts of others are one line each and printable. */
+export interface AssignmentRow {
+  namespace: string
+  name: string
+  uid: string
+  generation: number
+  ageSeconds: number
+  requestedBy: string
+  subject: { kind: string; name: string }
+  realm: { namespace: string; name: string }
+  /** As listed in spec. */
+  roles: string[]
+  /** Why the roles are asked for. */
+  reason?: string
+  /** When the request says that the roles end. */
+  expiresAt?: string
+  durationSeconds?: number
+  /** What granting it changes: roles with all that they are composed of, against what is granted now. */
+  change: { adds: string[]; keeps: string[]; removes: string[] }
+  decisions: {
+    approver: string
+    decision: 'Approved' | 'Denied'
+    comment?: string
+    decidedAt?: string
+    counts: boolean
+  }[]
+  quorum: { approved: number; required: number }
+  /** `waiting` until the operator says otherwise. */
+  state: 'granted' | 'denied' | 'expired' | 'deleting' | 'waiting'
+  /** The condition Ready: why it waits, or what it is. */
+  ready?: { reason: string; message: string }
+  /** Where it stands. */
+  file?: string
+  line?: number
+}
+
+/** What is held of a RoleAssignment, as a row. */
+export function assignmentRow(assignment: HeldObject, held: ReadonlyMap<string, Held>, now: Date): AssignmentRow {
+  const { namespace, name, uid, generation, status = {} } = assignment
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
+  const spec = assignment.spec as RoleAssignmentSpec
+  const realm = { namespace: spec.realmRef.namespace ?? namespace, name: spec.realmRef.name }
+  const granted = parseGranted(status['granted'])
+  const request = granted?.resolvedAt !== undefined && granted.generation === generation ? granted : undefined
+  const asked = request?.roles ?? spec.roles
+  const serving = granted?.serving?.roles ?? []
+  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  const counting = statedDecisions(status).filter((decision) => covers(decision, assignment))
+  const approvers = new Set(counting.filter(({ decision }) => decision === 'Approved').map(({ approver }) => approver))
+
+  return {
+    namespace,
+    name,
+    uid,
+    generation,
+    ageSeconds: Math.max(0, Math.floor((now.getTime() - Date.parse(assignment.creationTimestamp)) / 1000)),
+    requestedBy: printable(spec.requestedBy),
+    subject: { ...spec.subject },
+    realm,
+    roles: [...spec.roles],
+    ...(spec.reason !== undefined && { reason: printable(spec.reason, 1000) }),
+    ...(spec.expiresAt !== undefined && { expiresAt: spec.expiresAt }),
+    ...(spec.durationSeconds !== undefined && { durationSeconds: spec.durationSeconds }),
+    change: {
+      adds: asked.filter((role) => !serving.includes(role)),
+      keeps: asked.filter((role) => serving.includes(role)),
+      removes: serving.filter((role) => !asked.includes(role)),
+    },
+    decisions: statedDecisions(status).map((stated) => ({
+      approver: printable(stated.approver),
+      decision: stated.decision,
+      ...remarks(assignment, stated),
+      counts: covers(stated, assignment),
+    })),
+    quorum: { approved: approvers.size, required: request?.requiredApprovals ?? requiredApprovals(realm, held) },
+    state: stateOf(assignment, ready),
+    ...(ready && { ready: { reason: ready.reason, message: printable(ready.message, 1000) } }),
+  }
+}
+
+function stateOf(
+  { deletionTimestamp }: HeldObject,
+  ready: { status: string; reason: string } | undefined,
+): AssignmentRow['state'] {
+  if (deletionTimestamp !== undefined) return 'deleting'
+  if (ready?.status === 'True') return 'granted'
+  if (ready?.reason === 'Denied') return 'denied'
+  return ready?.reason === 'Expired' ? 'expired' : 'waiting'
+}
+
+function remarks(
+  { status }: HeldObject,
+  { approver, form }: { approver: string; form: string },
+): { comment?: string; decidedAt?: string } {
+  const entry = form === 'entry' ? status?.approvals?.find((one) => one.approver === approver) : undefined
+  return {
+    ...(entry?.comment !== undefined && { comment: printable(entry.comment, 1000) }),
+    ...(entry?.decidedAt !== undefined && { decidedAt: entry.decidedAt }),
+  }
+}
+
+function requiredApprovals(realm: { namespace: string; name: string }, held: ReadonlyMap<string, Held>): number {
+  const found = held.get(heldKey({ kind: 'Realm', ...realm }))
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+  const spec = found?.kind === 'Realm' ? (found.spec as RealmSpec) : undefined
+  return spec?.identityGovernance?.requiredApprovals ?? 1
+}

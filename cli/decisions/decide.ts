@@ -1,0 +1,148 @@
+import { realpathSync, statSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { evaluateRules } from '../../crds/cel.ts'
+import { defaultAndValidate } from '../../crds/validation.ts'
+import { sameName } from '../../operator/role_assignment/approver_name.ts'
+import { printable } from '../../operator/role_assignment/messages.ts'
+import { statedDecisions } from '../../operator/role_assignment/stated_decisions.ts'
+import { replaceFile } from '../../operator/source/directory/atomic_file.ts'
+import { digestOf } from '../../operator/source/directory/canonical.ts'
+import { covers, takeDecisions } from '../../operator/source/directory/decisions.ts'
+import { readText } from '../../operator/source/directory/folder.ts'
+import { timeText } from '../../operator/source/directory/held_object.ts'
+import type { Approval, HeldObject } from '../../operator/source/directory/held_object.ts'
+import { manifestOf } from '../../operator/source/directory/manifest.ts'
+import type { ResourceManifest } from '../../operator/source/directory/manifest.ts'
+import { isObject } from '../../crds/defaulting.ts'
+import { DecisionError } from './decision_error.ts'
+import { getAssignment, getWritten, heldState } from './find_assignment.ts'
+import type { WrittenAssignment } from './find_assignment.ts'
+import { withFileLocked } from './lock_file.ts'
+import { withApproval } from './splice.ts'
+
+export interface DecideOptions {
+  directory: string
+  stateDir: string
+  /** Needed only where two namespaces hold an assignment of this name. */
+  namespace?: string | undefined
+  name: string
+  /** Who decides: the user name that the entry will carry. */
+  approver: string
+  decision: 'Approved' | 'Denied'
+  comment?: string | undefined
+  now: Date
+}
+
+export interface Decided {
+  /** `unchanged`: the same decision of the same approver stood there already. */
+  outcome: 'recorded' | 'unchanged'
+  namespace: string
+  name: string
+  generation: number
+  file: string
+  line: number
+}
+
+/**
+ * Writes a decision into the file of a RoleAssignment, as one entry of `status.approvals`; every other byte stays.
+ * It names the uid and generation that the serving process holds, and is refused where that process would not count
+ * it. Throws DecisionError, whose message is for whoever decides.
+ */
+export async function decide(options: DecideOptions): Promise<Decided> {
+  const first = getAssignment(heldState(options.stateDir), options)
+  refuseApprover(first, options)
+  const { file } = await getWritten(options.directory, first)
+
+  // A link is followed: what it points to is replaced, not the link.
+  return withFileLocked(realpathSync(file), async () => {
+    const held = getAssignment(heldState(options.stateDir), options)
+    const written = await getWritten(options.directory, held)
+    refuseStale(held, written)
+    const place = { file: written.file, line: written.line }
+    const { namespace, name, generation } = held
+
+    const entry = entryOf(held, options)
+    if (!isNews(held, written.manifest, entry)) return { outcome: 'unchanged', namespace, name, generation, ...place }
+    write(written, entry)
+    return { outcome: 'recorded', namespace, name, generation, ...place }
+  })
+}
+
+function entryOf({ uid, generation }: HeldObject, { approver, decision, comment, now }: DecideOptions): Approval {
+  return {
+    approver,
+    decision,
+    observedGeneration: generation,
+    observedUID: uid,
+    ...(comment !== undefined && comment !== '' && { comment }),
+    decidedAt: timeText(now),
+  }
+}
+
+function refuseApprover(held: HeldObject, { approver }: DecideOptions): void {
+  const { requestedBy } = isObject(held.spec) ? held.spec : {}
+  if (approver.trim() === '') throw new DecisionError('a decision needs the name of whoever decides: --as NAME')
+  if (typeof requestedBy !== 'string' || !sameName(approver, requestedBy)) return
+  throw new DecisionError(
+    `RoleAssignment ${held.name} was requested by ${printable(requestedBy)}, who cannot decide on it: somebody else has to`,
+  )
+}
+
+function refuseStale(held: HeldObject, { file, line, manifest }: WrittenAssignment): void {
+  const named = `RoleAssignment ${held.namespace}/${held.name}`
+  if (held.deletionTimestamp !== undefined)
+    throw new DecisionError(`${named} is being deleted: nothing is decided on it any more`)
+  if (digestOf(manifest.body) === held.specDigest) return
+  throw new DecisionError(
+    `${file}:${line}: ${named} was edited and the edit is not taken over: ` +
+      'wait for "realmkeeper dev" to read it, or see what it reports about this file, and look at it again',
+  )
+}
+
+/** Whether the entry says anything new. Throws DecisionError where it would not count. */
+function isNews(held: HeldObject, manifest: ResourceManifest, entry: Approval): boolean {
+  const admission = {
+    defaultAndValidate,
+    evaluateRules,
+    now: () => new Date(entry.decidedAt ?? 0),
+    randomUid: randomUUID,
+  }
+  // With the decisions that stand in the file and were not read yet.
+  const present = takeDecisions(held, manifest, admission)?.object ?? held
+  const standing = statedDecisions(present.status).filter((decision) => covers(decision, held))
+  if (standing.some(({ approver, decision }) => approver === entry.approver && decision === entry.decision))
+    return false
+
+  const denied = standing.find(({ decision }) => decision === 'Denied')
+  if (denied && entry.decision === 'Approved') {
+    const message = `${printable(denied.approver)} has denied generation ${held.generation} of RoleAssignment ${held.name}`
+    throw new DecisionError(`${message}; only an edit of its spec opens it again`)
+  }
+  const alone = { ...manifest, status: { approvals: [entry] } }
+  const [problem] = takeDecisions(present, alone, admission)?.problems ?? []
+  if (problem)
+    throw new DecisionError(`the decision on RoleAssignment ${held.name} would not count: ${problem.message}`)
+  return true
+}
+
+function write({ file, text, document, manifest }: WrittenAssignment, entry: Approval): void {
+  const part = text.slice(document.start, document.end)
+  const spliced = withApproval(part, (value) => isSame(value, manifest), entry)
+  const path = realpathSync(file)
+  const present = readText(path)
+  if (present.problem !== undefined || present.text !== text) {
+    throw new DecisionError(`${file} was changed just now: nothing was written, try again`)
+  }
+  const { mode } = statSync(path)
+  replaceFile(path, text.slice(0, document.start) + spliced + text.slice(document.end), { mode: mode & 0o7777 })
+}
+
+function isSame(value: unknown, { namespace, name }: ResourceManifest): boolean {
+  const manifest = manifestOf(isObject(value) ? value : {})
+  return (
+    manifest.type === 'resource' &&
+    manifest.kind === 'RoleAssignment' &&
+    manifest.namespace === namespace &&
+    manifest.name === name
+  )
+}

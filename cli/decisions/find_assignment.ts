@@ -1,0 +1,106 @@
+import { join } from 'node:path'
+import { closest } from '../../crds/suggestion.ts'
+import { claimsOf } from '../../operator/source/directory/claims.ts'
+import { parseDocuments, positionOf } from '../../operator/source/directory/documents.ts'
+import type { ManifestDocument } from '../../operator/source/directory/documents.ts'
+import { listFiles, readText } from '../../operator/source/directory/folder.ts'
+import type { ManifestFile } from '../../operator/source/directory/folder.ts'
+import { heldKey, isHeldObject } from '../../operator/source/directory/held_object.ts'
+import type { Held, HeldObject } from '../../operator/source/directory/held_object.ts'
+import type { ResourceManifest } from '../../operator/source/directory/manifest.ts'
+import { problemText } from '../../operator/source/directory/problem.ts'
+import type { Problem } from '../../operator/source/directory/problem.ts'
+import { readState } from '../../operator/source/directory/state_file.ts'
+import { DecisionError } from './decision_error.ts'
+
+/** A RoleAssignment as it stands in a file. */
+export interface WrittenAssignment {
+  /** As a reader would open it. */
+  file: string
+  line: number
+  /** The whole text of the file. */
+  text: string
+  document: ManifestDocument
+  manifest: ResourceManifest
+}
+
+export interface AssignmentName {
+  namespace?: string | undefined
+  name: string
+}
+
+/** What the process that serves the directory holds. Throws DecisionError when there is none yet. */
+export function heldState(stateDir: string): ReadonlyMap<string, Held> {
+  const state = readState(stateDir)
+  if (state) return state.held
+  throw new DecisionError(
+    `no state in ${stateDir}: start "realmkeeper dev" on the directory first, or name its --state-dir`,
+  )
+}
+
+/** The RoleAssignments of a state, in the order of their names. */
+export function heldAssignments(held: ReadonlyMap<string, Held>): HeldObject[] {
+  const assignments = [...held.values()].filter(isHeldObject).filter(({ kind }) => kind === 'RoleAssignment')
+  return assignments.toSorted((a, b) => (heldKey(a) < heldKey(b) ? -1 : 1))
+}
+
+/** The one RoleAssignment that a name means. Throws DecisionError, with what comes near. */
+export function getAssignment(held: ReadonlyMap<string, Held>, { namespace, name }: AssignmentName): HeldObject {
+  const all = heldAssignments(held)
+  const found = all.filter((one) => one.name === name && (namespace === undefined || one.namespace === namespace))
+  const [only] = found
+  if (only && found.length === 1) return only
+  if (only) {
+    const namespaces = found.map((one) => one.namespace).join(', ')
+    throw new DecisionError(
+      `RoleAssignment ${name} is in several namespaces; add --namespace with one of ${namespaces}`,
+    )
+  }
+
+  const elsewhere = all.find((one) => one.name === name)
+  if (elsewhere) {
+    throw new DecisionError(
+      `no RoleAssignment ${name} in namespace ${namespace}; there is one in ${elsewhere.namespace}`,
+    )
+  }
+  const suggestion = closest(name, [...new Set(all.map((one) => one.name))])
+  const hint = suggestion === undefined ? '; "realmkeeper pending" lists what waits' : `; did you mean ${suggestion}?`
+  throw new DecisionError(`no RoleAssignment ${namespace === undefined ? '' : `${namespace}/`}${name}${hint}`)
+}
+
+/** Reads every RoleAssignment in the files of a directory, by key, and what keeps files from being read. */
+export async function writtenAssignments(
+  directory: string,
+): Promise<{ byKey: Map<string, WrittenAssignment>; problems: Problem[] }> {
+  const { paths, problems } = listFiles(directory)
+  const files: ManifestFile[] = []
+  for (const path of paths) {
+    const content = readText(join(directory, path))
+    if (content.problem !== undefined)
+      files.push({ path, text: '', documents: [], problems: [{ message: content.problem }] })
+    // Most files hold users and clients, and need not be parsed.
+    else if (content.text.includes('RoleAssignment')) {
+      const parsed = await parseDocuments(content.text, new Map())
+      files.push({ path, text: content.text, documents: parsed.documents, problems: parsed.problems })
+    }
+  }
+
+  const claims = claimsOf(directory, { files, problems })
+  const byKey = new Map<string, WrittenAssignment>()
+  for (const [key, { file, document, manifest }] of claims.byKey) {
+    if (manifest.type !== 'resource' || manifest.kind !== 'RoleAssignment') continue
+    const { line } = positionOf(file.text, document, ['metadata', 'name'])
+    byKey.set(key, { file: join(directory, file.path), line, text: file.text, document, manifest })
+  }
+  return { byKey, problems: claims.problems }
+}
+
+/** The document of a held RoleAssignment. Throws DecisionError when it is in no file that can be read. */
+export async function getWritten(directory: string, held: HeldObject): Promise<WrittenAssignment> {
+  const { byKey, problems } = await writtenAssignments(directory)
+  const written = byKey.get(heldKey(held))
+  const broken = problems.find(({ file, holdsDeletions }) => holdsDeletions && (!written || written.file === file))
+  if (broken) throw new DecisionError(`${problemText(broken)} (repair it first)`)
+  if (written) return written
+  throw new DecisionError(`RoleAssignment ${held.namespace}/${held.name} is in no file of ${directory} any more`)
+}
