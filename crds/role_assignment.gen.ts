@@ -112,11 +112,96 @@ export interface RoleAssignmentApproval {
   decidedAt?: string
 }
 /**
- * What the operator remembers of a generation, from the moment at which realm, subject and roles were all found.
+ * What the operator remembers. Without resolvedAt, realm, subject and roles were not all found yet in this generation.
  */
 export interface RoleAssignmentGranted {
   /**
-   * The generation that was resolved.
+   * The generation that this is about; serving may stem from a former one.
+   */
+  generation: number
+  /**
+   * metadata.uid of the Realm.
+   */
+  realmUID?: string
+  /**
+   * metadata.uid of the User; absent for a Group.
+   */
+  subjectUID?: string
+  /**
+   * The sub of the User; absent for a Group.
+   */
+  sub?: string
+  /**
+   * The roles that spec lists in this generation.
+   *
+   * @maxItems 64
+   *
+   * Items: Name of a role.
+   */
+  listedRoles?: string[]
+  /**
+   * The roles with all that they are composed of, as they were at resolvedAt, less what the realm took away since. A decision covers these.
+   *
+   * @maxItems 1024
+   *
+   * Items: Name of a role.
+   */
+  roles?: string[]
+  /**
+   * When the request ends; absent means that it does not, or that durationSeconds says so.
+   */
+  expiresAt?: string
+  /**
+   * How long the roles shall last, in seconds from the grant.
+   */
+  durationSeconds?: number
+  /**
+   * How many approvals this generation needs, the most that the realm asked for since resolvedAt.
+   */
+  requiredApprovals?: number
+  /**
+   * When realm, subject and roles were first all found.
+   */
+  resolvedAt?: string
+  /**
+   * Why no decision on this generation counts. RealmReplaced and SubjectReplaced are another object under the same name; DecisionUnproven is another content under the same generation.
+   */
+  startsOver?: 'RealmReplaced' | 'SubjectReplaced' | 'DecisionUnproven'
+  /**
+   * The last word on this generation. Ended is a grant whose time is over, TimedOut a request that nobody decided.
+   */
+  outcome?: 'Denied' | 'Ended' | 'TimedOut'
+  /**
+   * Approvals that do not count, for the generation that they name.
+   *
+   * @maxItems 64
+   */
+  uncounted?: RoleAssignmentUncounted[]
+  serving?: RoleAssignmentServing
+}
+/**
+ * One approval.
+ */
+export interface RoleAssignmentUncounted {
+  /**
+   * User name of the approver.
+   */
+  approver: string
+  /**
+   * The generation that it names.
+   */
+  generation: number
+  /**
+   * DecidedTooEarly was seen before realm, subject and roles were all found; DecisionUnproven while admission did not hold approvers to the rules.
+   */
+  reason: 'DecidedTooEarly' | 'DecisionUnproven'
+}
+/**
+ * The grant as it stands. It shrinks with spec and realm, and grows with a new grant only.
+ */
+export interface RoleAssignmentServing {
+  /**
+   * The generation that was granted.
    */
   generation: number
   /**
@@ -132,56 +217,37 @@ export interface RoleAssignmentGranted {
    */
   sub?: string
   /**
-   * The roles with all that they are composed of, as they were then. A decision covers these.
+   * The roles that are served.
    *
    * @maxItems 1024
    *
    * Items: Name of a role.
    */
-  roles?: string[]
-  /**
-   * When the request ends; absent means that it does not, or that durationSeconds has not begun.
-   */
-  expiresAt?: string
-  /**
-   * How many approvals this generation needs.
-   */
-  requiredApprovals?: number
-  /**
-   * When realm, subject and roles were first all found.
-   */
-  resolvedAt?: string
-  /**
-   * The roles that are granted at present.
-   *
-   * @maxItems 1024
-   */
-  serving?: RoleAssignmentServing[]
-}
-/**
- * One granted role.
- */
-export interface RoleAssignmentServing {
-  /**
-   * Name of the role.
-   */
-  role: string
-  /**
-   * The generation that it was granted for.
-   */
-  generation: number
-  /**
-   * Whether approvers decided on it.
-   */
-  governed?: boolean
+  roles: string[]
   /**
    * Since when.
    */
-  grantedAt?: string
+  grantedAt: string
   /**
    * Until when; absent means that it does not end.
    */
   expiresAt?: string
+  /**
+   * Whether approvers decided on it.
+   */
+  governed: boolean
+  /**
+   * Who approved; nobody where nobody had to.
+   *
+   * @maxItems 32
+   *
+   * Items: User name of an approver.
+   */
+  approvers: string[]
+  /**
+   * Whether nothing is served for the moment, because the realm or the subject is missing.
+   */
+  paused?: boolean
 }
 /**
  * One condition, as metav1.Condition.

@@ -1522,8 +1522,7 @@ export const roleAssignmentSchema: KindSchema = {
      "granted": {
       "type": "object",
       "required": [
-       "generation",
-       "realmUID"
+       "generation"
       ],
       "properties": {
        "generation": {
@@ -1543,6 +1542,15 @@ export const roleAssignmentSchema: KindSchema = {
         "type": "string",
         "maxLength": 255
        },
+       "listedRoles": {
+        "type": "array",
+        "maxItems": 64,
+        "x-kubernetes-list-type": "set",
+        "items": {
+         "type": "string",
+         "maxLength": 255
+        }
+       },
        "roles": {
         "type": "array",
         "maxItems": 1024,
@@ -1557,10 +1565,15 @@ export const roleAssignmentSchema: KindSchema = {
         "format": "date-time",
         "maxLength": 64
        },
+       "durationSeconds": {
+        "type": "integer",
+        "format": "int32",
+        "minimum": 1
+       },
        "requiredApprovals": {
         "type": "integer",
         "format": "int32",
-        "minimum": 0,
+        "minimum": 1,
         "maximum": 16
        },
        "resolvedAt": {
@@ -1568,42 +1581,114 @@ export const roleAssignmentSchema: KindSchema = {
         "format": "date-time",
         "maxLength": 64
        },
-       "serving": {
+       "startsOver": {
+        "type": "string",
+        "enum": [
+         "RealmReplaced",
+         "SubjectReplaced",
+         "DecisionUnproven"
+        ]
+       },
+       "outcome": {
+        "type": "string",
+        "enum": [
+         "Denied",
+         "Ended",
+         "TimedOut"
+        ]
+       },
+       "uncounted": {
         "type": "array",
-        "maxItems": 1024,
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": [
-         "role"
-        ],
+        "maxItems": 64,
+        "x-kubernetes-list-type": "atomic",
         "items": {
          "type": "object",
          "required": [
-          "role",
-          "generation"
+          "approver",
+          "generation",
+          "reason"
          ],
          "properties": {
-          "role": {
+          "approver": {
            "type": "string",
-           "maxLength": 255
+           "maxLength": 512
           },
           "generation": {
            "type": "integer",
            "format": "int64",
            "minimum": 1
           },
-          "governed": {
-           "type": "boolean"
-          },
-          "grantedAt": {
+          "reason": {
            "type": "string",
-           "format": "date-time",
-           "maxLength": 64
-          },
-          "expiresAt": {
-           "type": "string",
-           "format": "date-time",
-           "maxLength": 64
+           "enum": [
+            "DecidedTooEarly",
+            "DecisionUnproven"
+           ]
           }
+         }
+        }
+       },
+       "serving": {
+        "type": "object",
+        "required": [
+         "generation",
+         "realmUID",
+         "roles",
+         "grantedAt",
+         "governed",
+         "approvers"
+        ],
+        "properties": {
+         "generation": {
+          "type": "integer",
+          "format": "int64",
+          "minimum": 1
+         },
+         "realmUID": {
+          "type": "string",
+          "maxLength": 64
+         },
+         "subjectUID": {
+          "type": "string",
+          "maxLength": 64
+         },
+         "sub": {
+          "type": "string",
+          "maxLength": 255
+         },
+         "roles": {
+          "type": "array",
+          "maxItems": 1024,
+          "x-kubernetes-list-type": "set",
+          "items": {
+           "type": "string",
+           "maxLength": 255
+          }
+         },
+         "grantedAt": {
+          "type": "string",
+          "format": "date-time",
+          "maxLength": 64
+         },
+         "expiresAt": {
+          "type": "string",
+          "format": "date-time",
+          "maxLength": 64
+         },
+         "governed": {
+          "type": "boolean"
+         },
+         "approvers": {
+          "type": "array",
+          "maxItems": 32,
+          "x-kubernetes-list-type": "set",
+          "items": {
+           "type": "string",
+           "maxLength": 512
+          }
+         },
+         "paused": {
+          "type": "boolean"
          }
         }
        }
