@@ -11,7 +11,7 @@ export function auditNotes(
   input: DecideInput,
   before: Granted | undefined,
   after: Granted,
-  { votes, ending, isNew }: { votes: Tally; ending: Ending | undefined; isNew: boolean },
+  { votes, ending, isNew = false }: { votes?: Tally; ending: Ending | undefined; isNew?: boolean },
 ): AuditNote[] {
   const { uid, generation, namespace, name, subject, requestedBy } = input.assignment
   const note = (action: AuditNote['action'], details: AuditNote['details']): AuditNote => ({
@@ -20,17 +20,17 @@ export function auditNotes(
   })
   const notes: AuditNote[] = []
 
-  const known = before?.generation === generation ? before : undefined
+  const known = before?.generation === after.generation ? before : undefined
   if (after.resolvedAt !== undefined && known?.resolvedAt !== after.resolvedAt) {
     const { roles, listedRoles, requiredApprovals, expiresAt = null, durationSeconds = null } = after
     notes.push(
       note('assignment_requested', { requestedBy, listedRoles, roles, requiredApprovals, expiresAt, durationSeconds }),
     )
   }
-  for (const { approver, decision, form } of votes.record) {
+  for (const { approver, decision, form } of votes?.record ?? []) {
     notes.push(note('assignment_decided', { approver, decision, form, counted: true }))
   }
-  for (const { approver, reason } of votes.newlySetAside) {
+  for (const { approver, reason } of votes?.newlySetAside ?? []) {
     notes.push(note('assignment_decided', { approver, decision: 'Approved', counted: false, reason }))
   }
 

@@ -2,7 +2,7 @@ import { auditNotes } from './audit_notes.ts'
 import type { Granted, Request } from './granted.ts'
 import type { DecideInput, Decided } from './input.ts'
 import { tally } from './quorum.ts'
-import { readyCondition } from './ready.ts'
+import { readyCondition, setBackCondition } from './ready.ts'
 import { openGeneration, recall } from './recall.ts'
 import { requestIn, requestOf } from './request.ts'
 import { resolve } from './resolve.ts'
@@ -24,6 +24,7 @@ export function decide(input: DecideInput): Decided {
   const own = recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
 
   const before = recall(input.remembered)
+  if (before && before.generation > assignment.generation) return setBack(input, before)
   const memory = openGeneration(before, assignment.generation)
   const found = resolve(input)
   const realmKnown = found.realm !== undefined
@@ -84,6 +85,29 @@ export function decide(input: DecideInput): Decided {
     audit: auditNotes(input, before, granted, { votes, ending: kept.ending, isNew }),
     dropApprovals: outdated(input),
     ...(lookAgainAt && { lookAgainAt }),
+  }
+}
+
+/**
+ * The object is older than what is remembered of it: the cluster was restored from a backup, or this was read from a
+ * replica that lags. Nothing is served, decided or forgotten until the generation is one that was not seen before.
+ */
+function setBack(input: DecideInput, before: Granted): Decided {
+  const { uid, generation, deleting } = input.assignment
+  const denied = input.stated.some(
+    ({ decision, observedUID, observedGeneration }) =>
+      decision === 'Denied' && observedUID === uid && observedGeneration === generation,
+  )
+  const ending = deleting ? 'Deleted' : denied ? 'Denied' : undefined
+  const { serving, ...rest } = before
+  const granted: Granted = { ...rest, ...(serving && !ending && { serving: { ...serving, paused: true } }) }
+  return {
+    ready: setBackCondition(input, before.generation),
+    granted,
+    roles: [],
+    record: [],
+    audit: auditNotes(input, before, granted, { ending }),
+    dropApprovals: [],
   }
 }
 

@@ -56,13 +56,15 @@ export function tally(ballot: Ballot): Tally {
   const knownDenials = byName(known.filter(({ decision }) => decision === 'Denied'))
   const before = setAsideSoFar(memory, rows)
   const setAside = new Map(before)
+  // With more set aside than can be remembered, nobody can tell any more who is not among them.
+  const full = before.size >= MAX_UNCOUNTED
   const counted: Map<string, { approver: string }> = byName(known.filter(({ decision }) => decision === 'Approved'))
   const record: StatedDecision[] = []
   const waiting: string[] = []
 
   for (const key of before.keys()) counted.delete(key)
   for (const [key, decision] of byName(said.filter(({ decision }) => decision === 'Approved'))) {
-    if (denials.has(key) || knownKeys.has(key)) continue
+    if (full || denials.has(key) || knownKeys.has(key)) continue
     const fate = approvalsFate(before.get(key)?.reason, ballot)
     if (fate === 'record') record.push(decision)
     if (fate === 'record' || fate === 'count') counted.set(key, decision)
@@ -81,8 +83,7 @@ export function tally(ballot: Ballot): Tally {
   for (const key of denials.keys()) counted.delete(key)
 
   return {
-    // With more set aside than can be remembered, nobody can tell any more who is not among them.
-    approvers: before.size >= MAX_UNCOUNTED ? [] : spelled(counted),
+    approvers: full ? [] : spelled(counted),
     deniedBy: spelled(denials),
     record,
     uncounted: remembered(setAside, generation, onThisObject, rows),

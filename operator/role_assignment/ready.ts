@@ -8,6 +8,8 @@ import { isGrantedByDecision, needsDecision } from './weigh.ts'
 
 const NEW_GENERATION = 'edit spec (reason, for instance) and have it decided anew'
 
+const DELETING = 'it is being deleted and grants nothing'
+
 interface Facts {
   input: DecideInput
   found: Found
@@ -26,7 +28,7 @@ export function readyCondition(facts: Facts): Ready {
     message: sentence(...parts, served(granted)),
   })
 
-  if (input.assignment.deleting) return unready('Deleting', 'it is being deleted and grants nothing')
+  if (input.assignment.deleting) return unready('Deleting', DELETING)
   if (!input.realm.admitted && !found.resolved) return unready(found.reason, found.message)
   if (outcome === 'Denied') {
     const by = votes.deniedBy.length > 0 ? `denied by ${names(votes.deniedBy)}` : 'denied'
@@ -54,10 +56,18 @@ export function readyCondition(facts: Facts): Ready {
   }
   if (!governed) return unready('ApprovalNotEnforced', notEnforced(input))
   if (isGrantedByDecision(serving, input.assignment)) {
-    const lost = request.listedRoles.filter((role) => !serving?.roles.includes(role))
+    const asked = new Set([...request.listedRoles, ...request.roles])
+    const lost = [...asked].filter((role) => !serving?.roles.includes(role))
     return unready('PendingApproval', `left the realm after the approval and came back: ${names(lost)}`, NEW_GENERATION)
   }
   return waiting(facts, request, unready)
+}
+
+/** For an object that is older than what is remembered. */
+export function setBackCondition({ assignment }: DecideInput, remembered: number): Ready {
+  if (assignment.deleting) return { status: 'False', reason: 'Deleting', message: DELETING }
+  const message = `generation ${assignment.generation} is older than ${remembered}, which was seen before; ${NEW_GENERATION}`
+  return { status: 'False', reason: 'DecisionUnproven', message }
 }
 
 function waiting(

@@ -13,7 +13,6 @@ export function recall({ row, status, statusTrusted }: Memory): Granted | undefi
 /** The memory of the present generation. A new one starts without a request and keeps what is being served. */
 export function openGeneration(before: Granted | undefined, generation: number): Granted {
   if (before?.generation === generation) return before
-  // Another number is another generation, also a lower one: a cluster that was set back counts them again.
   return {
     generation,
     ...(before?.uncounted && { uncounted: before.uncounted.filter((mark) => mark.generation >= generation) }),

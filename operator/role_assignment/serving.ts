@@ -31,11 +31,15 @@ export function keep(
   const expiresAt = earlier(serving.expiresAt, endOf(assignment, serving.grantedAt))
   if (isOver(expiresAt, now)) return { ending: 'Ended' }
 
+  const roles = realm ? stillGiven(serving.roles, assignment.roles, realm) : serving.roles
+  // Of this generation it is kept, so that its approvals do not grant again what went.
+  if (roles.length === 0 && serving.generation !== assignment.generation) return {}
+
   return {
     serving: {
       ...rest,
       ...(expiresAt !== undefined && { expiresAt: new Date(millis(expiresAt)).toISOString() }),
-      roles: realm ? stillGiven(serving.roles, assignment.roles, realm) : serving.roles,
+      roles,
       ...(!parties && { paused: true }),
     },
   }

@@ -5,6 +5,9 @@ import { covers, endOf, lastsAsAsked } from './serving.ts'
 import type { Kept } from './serving.ts'
 import { isOver, secondsAfter } from './time.ts'
 
+/** So many names fit the schema; more approvers than the largest quorum change nothing. */
+const MAX_APPROVERS = 32
+
 export interface Weighed {
   outcome?: Outcome
   serving?: Serving
@@ -91,6 +94,6 @@ function grant(scales: Scales, request: Request, { governed }: { governed: boole
     grantedAt,
     ...(expiresAt !== undefined && { expiresAt }),
     governed,
-    approvers: governed ? [...scales.approvers] : [],
+    approvers: governed ? scales.approvers.slice(0, MAX_APPROVERS) : [],
   }
 }

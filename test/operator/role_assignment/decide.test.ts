@@ -1,0 +1,451 @@
+import { describe, expect, test } from 'vitest'
+import { decide } from '../../../operator/role_assignment/decide.ts'
+import { approve, deny, edit, entry, inputOf, pass, reconcile, START, verdict, world } from './world.ts'
+import type { World } from './world.ts'
+
+/** A row: the valid case (one approval of the one that is needed), and one thing that is different. */
+type Row = [says: string, change: (world: World) => void, verdict: string]
+
+const MANAGER = 'editor manager viewer'
+
+function afterFirstLook(): World {
+  const seen = world()
+  reconcile(seen)
+  return seen
+}
+
+test('the valid case: asked for, seen, approved, granted', () => {
+  const seen = afterFirstLook()
+  approve(seen, 'bob')
+  const { ready, roles, grantee, granted, record } = reconcile(seen)
+
+  expect(ready).toEqual({
+    status: 'True',
+    reason: 'Granted',
+    message: 'granted: editor, manager, viewer; approved by bob',
+  })
+  expect(grantee).toEqual({ kind: 'User', subject: 'sub-of-alice' })
+  expect(roles).toEqual(['editor', 'manager', 'viewer'].map((role) => ({ role, expiresAt: null })))
+  expect(record).toEqual([
+    {
+      assignmentUid: 'assignment-1',
+      generation: 1,
+      realm: 'acme',
+      namespace: 'acme',
+      name: 'alice-manager',
+      approver: 'bob',
+      decision: 'Approved',
+      form: 'entry',
+      recordedAt: new Date(START),
+    },
+  ])
+  expect(granted).toEqual({
+    generation: 1,
+    realmUID: 'realm-1',
+    subjectUID: 'user-1',
+    sub: 'sub-of-alice',
+    listedRoles: ['manager'],
+    roles: ['editor', 'manager', 'viewer'],
+    requiredApprovals: 1,
+    resolvedAt: START,
+    serving: {
+      generation: 1,
+      realmUID: 'realm-1',
+      subjectUID: 'user-1',
+      sub: 'sub-of-alice',
+      roles: ['editor', 'manager', 'viewer'],
+      grantedAt: START,
+      governed: true,
+      approvers: ['bob'],
+    },
+  })
+})
+
+describe('which decisions count', () => {
+  const rows: Row[] = [
+    ['none was made', () => {}, 'PendingApproval:'],
+    ['an entry', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
+    ['a condition', (w) => entry(w, 'bob', { form: 'condition' }), `Granted: ${MANAGER}`],
+    ['row 110: of another uid', (w) => entry(w, 'bob', { observedUID: 'assignment-0' }), 'PendingApproval:'],
+    ['of an empty uid', (w) => entry(w, 'bob', { observedUID: '' }), 'PendingApproval:'],
+    ['row 109: of a former generation', (w) => (entry(w, 'bob'), edit(w, {})), 'PendingApproval:'],
+    ['of a later generation', (w) => entry(w, 'bob', { observedGeneration: 2 }), 'PendingApproval:'],
+    ['row 101: by the requester', (w) => approve(w, 'carol'), 'PendingApproval:'],
+    ['row 101: by the requester in other letters', (w) => approve(w, 'CAROL'), 'PendingApproval:'],
+    ['by the requester as a condition', (w) => entry(w, 'Carol', { form: 'condition' }), 'PendingApproval:'],
+    ['a denial by the requester', (w) => (approve(w, 'bob'), deny(w, 'carol')), `Granted: ${MANAGER}`],
+    ['by somebody with a longer name', (w) => approve(w, 'carola'), `Granted: ${MANAGER}`],
+    ['by the subject, who is not the requester', (w) => approve(w, 'alice'), `Granted: ${MANAGER}`],
+    ['one denial', (w) => deny(w, 'bob'), 'Denied:'],
+    ['a denial as a condition', (w) => entry(w, 'bob', { form: 'condition', decision: 'Denied' }), 'Denied:'],
+    ['a denial beside approvals', (w) => (approve(w, 'bob', 'dave', 'erin'), deny(w, 'frank')), 'Denied:'],
+    [
+      'an entry that approves and a condition that denies',
+      (w) => (approve(w, 'bob'), entry(w, 'bob', { form: 'condition', decision: 'Denied' })),
+      'Denied:',
+    ],
+    [
+      'a denial of another uid',
+      (w) => entry(w, 'bob', { decision: 'Denied', observedUID: 'assignment-0' }),
+      'PendingApproval:',
+    ],
+    [
+      'a denial of a later generation',
+      (w) => entry(w, 'bob', { decision: 'Denied', observedGeneration: 2 }),
+      'PendingApproval:',
+    ],
+    ['recorded before, and gone from status', (w) => w.recorded.push(recorded('bob')), `Granted: ${MANAGER}`],
+    [
+      'recorded for another uid',
+      (w) => w.recorded.push({ ...recorded('bob'), assignmentUid: 'assignment-0' }),
+      'PendingApproval:',
+    ],
+    [
+      'recorded for another generation',
+      (w) => w.recorded.push({ ...recorded('bob'), generation: 7 }),
+      'PendingApproval:',
+    ],
+    [
+      'recorded as denied, and status says approved',
+      (w) => (approve(w, 'bob'), w.recorded.push({ ...recorded('bob'), decision: 'Denied' })),
+      'Denied:',
+    ],
+    [
+      'recorded as approved, and status says denied',
+      (w) => (deny(w, 'bob'), w.recorded.push(recorded('bob'))),
+      'Denied:',
+    ],
+    ['recorded of the requester', (w) => w.recorded.push(recorded('cArol')), 'PendingApproval:'],
+  ]
+
+  test.each(rows)('%s', (_, change, expected) => {
+    const seen = afterFirstLook()
+    change(seen)
+    expect(verdict(reconcile(seen))).toBe(expected)
+  })
+})
+
+describe('how many it takes', () => {
+  const rows: [string, number, (world: World) => void, string][] = [
+    ['one of two', 2, (w) => approve(w, 'bob'), 'QuorumNotReached:'],
+    ['two of two', 2, (w) => approve(w, 'bob', 'dave'), `Granted: ${MANAGER}`],
+    ['three of two', 2, (w) => approve(w, 'bob', 'dave', 'erin'), `Granted: ${MANAGER}`],
+    [
+      'one name in two forms',
+      2,
+      (w) => (approve(w, 'bob'), entry(w, 'bob', { form: 'condition' })),
+      'QuorumNotReached:',
+    ],
+    ['one name in two spellings', 2, (w) => approve(w, 'bob', 'BOB'), 'QuorumNotReached:'],
+    [
+      'one name in two forms and spellings',
+      2,
+      (w) => (approve(w, 'bob'), entry(w, 'Bob', { form: 'condition' })),
+      'QuorumNotReached:',
+    ],
+    [
+      'an entry and the condition of another',
+      2,
+      (w) => (approve(w, 'bob'), entry(w, 'dave', { form: 'condition' })),
+      `Granted: ${MANAGER}`,
+    ],
+    ['the requester makes no quorum', 2, (w) => approve(w, 'bob', 'carol'), 'QuorumNotReached:'],
+    [
+      'one in status, the other recorded',
+      2,
+      (w) => (approve(w, 'bob'), w.recorded.push(recorded('dave'))),
+      `Granted: ${MANAGER}`,
+    ],
+    [
+      'one in status, and the same recorded',
+      2,
+      (w) => (approve(w, 'BOB'), w.recorded.push(recorded('bob'))),
+      'QuorumNotReached:',
+    ],
+    ['a quorum of none is one', 0, () => {}, 'PendingApproval:'],
+    ['a negative quorum is one', -3, () => {}, 'PendingApproval:'],
+    ['a quorum that is no number is one', Number.NaN, () => {}, 'PendingApproval:'],
+    [
+      'sixteen at most',
+      99,
+      (w) => approve(w, ...Array.from({ length: 16 }, (_, n) => `approver-${n}`)),
+      `Granted: ${MANAGER}`,
+    ],
+  ]
+
+  test.each(rows)('%s', (_, requiredApprovals, change, expected) => {
+    const seen = world()
+    seen.realm.governance.requiredApprovals = requiredApprovals
+    reconcile(seen)
+    change(seen)
+    expect(verdict(reconcile(seen))).toBe(expected)
+  })
+})
+
+test.each<[string, (world: World) => void]>([
+  ['more than the author holds', (w) => (w.assignment.roles = ['svc-realm-admin'])],
+  ['to the author', (w) => (w.assignment.requestedBy = 'alice')],
+  [
+    'to a group that holds the author',
+    (w) => ((w.assignment.subject = { kind: 'Group', name: 'default-roles-acme' }), (w.user = undefined)),
+  ],
+])('row 98: roles that give %s wait like all others, and the author cannot approve', (_, change) => {
+  const seen = world()
+  change(seen)
+  expect(verdict(reconcile(seen))).toBe('PendingApproval:')
+  approve(seen, seen.assignment.requestedBy)
+  expect(verdict(reconcile(seen))).toBe('PendingApproval:')
+})
+
+describe('what has to be there', () => {
+  const rows: Row[] = [
+    [
+      'row 93: the realm is missing',
+      (w) => (w.refused = { admitted: false, reason: 'RealmNotFound', message: 'there is no Realm acme/acme' }),
+      'RealmNotFound:',
+    ],
+    [
+      'row 93: the realm does not admit the namespace',
+      (w) => (w.refused = { admitted: false, reason: 'NamespaceNotAllowed', message: 'not admitted' }),
+      'NamespaceNotAllowed:',
+    ],
+    ['row 93: the user is missing', (w) => (w.user = undefined), 'SubjectNotFound:'],
+    ['the user is one of another realm', (w) => (w.user = { ...w.user!, realmUid: 'realm-2' }), 'SubjectNotFound:'],
+    ['a role is missing', (w) => (w.assignment.roles = ['viewer', 'nosuch']), 'RoleNotFound:'],
+    ['a role is written in other letters', (w) => (w.assignment.roles = ['Manager']), 'RoleNotFound:'],
+    ['a field role of no field', (w) => (w.assignment.roles = ['_svc_iban.selfdecrypt']), 'RoleNotFound:'],
+    ['the group of every user is no role', (w) => (w.assignment.roles = ['default-roles-acme']), 'RoleNotFound:'],
+    ['the same role twice', (w) => (w.assignment.roles = ['viewer', 'viewer']), 'PendingApproval:'],
+    ['it is being deleted', (w) => (w.assignment.deleting = true), 'Deleting:'],
+  ]
+
+  test.each(rows)('%s', (_, change, expected) => {
+    const seen = world()
+    change(seen)
+    expect(verdict(reconcile(seen))).toBe(expected)
+
+    seen.assignment = { ...seen.assignment, generation: 2 }
+    approve(seen, 'bob')
+    const granted = expected === 'PendingApproval:'
+    expect(verdict(reconcile(seen)), 'an approval changes nothing about that').toBe(
+      granted ? 'Granted: viewer' : expected,
+    )
+  })
+})
+
+describe('the group of every user', () => {
+  const group = (change: (world: World) => void) => {
+    const seen = world()
+    seen.assignment = { ...seen.assignment, subject: { kind: 'Group', name: 'default-roles-acme' } }
+    seen.user = undefined
+    change(seen)
+    return seen
+  }
+
+  test('is given roles in the namespace of its Realm', () => {
+    const seen = group(() => {})
+    reconcile(seen)
+    approve(seen, 'bob')
+    const { ready, grantee, granted } = reconcile(seen)
+    expect(ready.reason).toBe('Granted')
+    expect(grantee).toEqual({ kind: 'Group', subject: 'default-roles-acme' })
+    expect(granted).not.toHaveProperty('sub')
+  })
+
+  test.each([
+    ['from another namespace', (w: World) => (w.assignment.namespace = 'team'), 'NamespaceNotAllowed:'],
+    ['of another realm', (w: World) => (w.assignment.subject.name = 'default-roles-other'), 'SubjectNotFound:'],
+    ['that does not exist', (w: World) => (w.assignment.subject.name = 'admins'), 'SubjectNotFound:'],
+    ['named by a User', (w: World) => (w.assignment.subject.kind = 'User'), 'SubjectNotFound:'],
+  ])('is not %s', (_, change, expected) => {
+    expect(verdict(reconcile(group(change)))).toBe(expected)
+  })
+})
+
+describe('where governance is disabled', () => {
+  const rows: [string, string[], string][] = [
+    ['roles are granted without a decision', ['manager'], `GrantedUngoverned: ${MANAGER}`],
+    ['svc-realm-admin needs one', ['svc-realm-admin'], 'PendingApproval:'],
+    ['a role that encrypts needs one', ['_svc_dob.selfencrypt'], 'PendingApproval:'],
+    ['a role that decrypts needs one', ['_svc_dob.selfdecrypt'], 'PendingApproval:'],
+    ['an assignment that lists one waits as a whole', ['viewer', '_svc_dob.selfencrypt'], 'PendingApproval:'],
+  ]
+
+  test.each(rows)('%s', (_, roles, expected) => {
+    const seen = world()
+    seen.realm.governance.enabled = false
+    seen.assignment.roles = roles
+    expect(verdict(reconcile(seen))).toBe(expected)
+
+    approve(seen, 'bob')
+    const granted = expected.startsWith('Granted') ? expected : `Granted: ${roles.toSorted().join(' ')}`
+    expect(verdict(reconcile(seen))).toBe(granted)
+  })
+
+  test('one denial denies all the same', () => {
+    const seen = world()
+    seen.realm.governance.enabled = false
+    reconcile(seen)
+    deny(seen, 'bob')
+    expect(verdict(reconcile(seen))).toBe('Denied:')
+  })
+})
+
+describe('how long it lasts', () => {
+  const rows: [string, { expiresAt?: string; durationSeconds?: number }, string, string | null][] = [
+    ['without an end', {}, `Granted: ${MANAGER}`, null],
+    ['until a time', { expiresAt: '2026-02-01T01:00:00+01:00' }, `Granted: ${MANAGER}`, '2026-02-01T00:00:00.000Z'],
+    ['a duration from the grant', { durationSeconds: 60 }, `Granted: ${MANAGER}`, '2026-01-01T00:01:10.000Z'],
+    [
+      'the earlier one, should both be there',
+      { expiresAt: '2027-01-01T00:00:00Z', durationSeconds: 60 },
+      `Granted: ${MANAGER}`,
+      '2026-01-01T00:01:10.000Z',
+    ],
+    ['a time already past', { expiresAt: '2025-12-31T23:59:59Z' }, 'Expired:', null],
+    ['this very moment', { expiresAt: '2026-01-01T00:00:10Z' }, 'Expired:', null],
+    ['a time that cannot be read', { expiresAt: 'soon' }, 'Expired:', null],
+    ['a leap second', { expiresAt: '2026-06-30T23:59:60Z' }, 'Expired:', null],
+  ]
+
+  test.each(rows)('%s', (_, time, expected, end) => {
+    const seen = world()
+    seen.assignment = { ...seen.assignment, ...time }
+    reconcile(seen)
+    pass(seen, 10)
+    approve(seen, 'bob')
+    const { roles, lookAgainAt, ...rest } = reconcile(seen)
+    expect(verdict({ roles, ...rest })).toBe(expected)
+    expect(roles.map(({ expiresAt }) => expiresAt?.toISOString() ?? null)).toEqual(roles.map(() => end))
+    if (expected.startsWith('Granted')) expect(lookAgainAt?.toISOString() ?? null).toBe(end)
+  })
+})
+
+describe('row 114: whether approval is enforced', () => {
+  const gap = { mode: 'gap', required: true } as const
+  const rows: Row[] = [
+    [
+      'in development the rules run here',
+      (w) => (w.enforcement = { mode: 'development', required: true }),
+      `Granted: ${MANAGER}`,
+    ],
+    [
+      'in development the requester still cannot decide',
+      (w) => ((w.enforcement = { mode: 'development', required: true }), (w.stated = []), approve(w, 'Carol')),
+      'PendingApproval:',
+    ],
+    ['nothing new in a gap', (w) => (w.enforcement = gap), 'ApprovalNotEnforced:'],
+    [
+      'not even what was recorded before',
+      (w) => ((w.enforcement = gap), w.recorded.push(recorded('bob'))),
+      'ApprovalNotEnforced:',
+    ],
+    [
+      'not even without a decision',
+      (w) => ((w.enforcement = gap), (w.realm.governance.enabled = false)),
+      'ApprovalNotEnforced:',
+    ],
+    ['a denial is heard in a gap', (w) => ((w.enforcement = gap), deny(w, 'dave')), 'Denied:'],
+    [
+      'nothing new while it is not known',
+      (w) => ((w.enforcement = { mode: 'unchecked', required: true }), w.recorded.push(recorded('bob'))),
+      'ApprovalNotEnforced:',
+    ],
+    [
+      'what was just written waits to be checked',
+      (w) => (w.enforcement = { mode: 'unchecked', required: true }),
+      'PendingApproval:',
+    ],
+    [
+      'who does not ask for enforcement gets it without',
+      (w) => (w.enforcement = { mode: 'gap', required: false }),
+      `Granted: ${MANAGER}`,
+    ],
+  ]
+
+  test.each(rows)('%s', (_, change, expected) => {
+    const seen = afterFirstLook()
+    approve(seen, 'bob')
+    change(seen)
+    expect(verdict(reconcile(seen))).toBe(expected)
+  })
+})
+
+describe('which entries are dropped', () => {
+  const rows: [string, (world: World) => void, string[]][] = [
+    ['one about the present generation stays', (w) => approve(w, 'bob'), []],
+    ['one of a former generation goes', (w) => (approve(w, 'bob'), edit(w, {})), ['bob']],
+    ['one of a later generation goes', (w) => entry(w, 'bob', { observedGeneration: 2 }), ['bob']],
+    ['row 110: one of another object goes', (w) => entry(w, 'bob', { observedUID: 'assignment-0' }), ['bob']],
+    ['a denial of a former generation goes', (w) => (deny(w, 'bob'), edit(w, {})), ['bob']],
+    ['a condition is its author’s', (w) => (entry(w, 'bob', { form: 'condition' }), edit(w, {})), []],
+    ['one of the requester stays, and does not count', (w) => approve(w, 'carol'), []],
+  ]
+
+  test.each(rows)('%s', (_, change, dropped) => {
+    const seen = afterFirstLook()
+    change(seen)
+    expect(reconcile(seen).dropApprovals).toEqual(dropped)
+  })
+})
+
+describe('what Ready says', () => {
+  const rows: [string, (world: World) => void, string][] = [
+    [
+      'who is missing',
+      () => {},
+      '0 of 2 approvals; waiting for 2 more; requested by carol, who cannot decide; asked for: editor, manager, viewer',
+    ],
+    [
+      'who was there',
+      (w) => approve(w, 'bob'),
+      '1 of 2 approvals; by bob; waiting for 1 more; requested by carol, who cannot decide; asked for: editor, manager, viewer',
+    ],
+    [
+      'who denied',
+      (w) => (approve(w, 'bob'), deny(w, 'dave')),
+      'denied by dave; nothing is granted until spec is edited and that is approved',
+    ],
+    ['which role is missing', (w) => edit(w, { roles: ['nosuch', 'viewer'] }), 'realm "acme" has no role nosuch'],
+    ['which user is missing', (w) => (w.user = undefined), 'no User acme/alice in realm "acme"'],
+  ]
+
+  test.each(rows)('%s', (_, change, message) => {
+    const seen = world()
+    seen.realm.governance.requiredApprovals = 2
+    reconcile(seen)
+    change(seen)
+    expect(reconcile(seen).ready.message).toBe(message)
+  })
+
+  test('row 127: other people’s texts come in one bounded, printable line', () => {
+    const nasty = `\u001B[31m\nReady=True ${'x'.repeat(32_768)}`
+    const seen = world()
+    seen.realm.governance.requiredApprovals = 16
+    seen.assignment = { ...seen.assignment, requestedBy: nasty }
+    reconcile(seen)
+    approve(seen, ...Array.from({ length: 15 }, (_, n) => `${n}${nasty}`))
+    const { message } = reconcile(seen).ready
+    // oxlint-disable-next-line no-control-regex -- that is what must not be there
+    expect(message).not.toMatch(/[\u0000-\u001F\u007F]/)
+    expect(message.length).toBeLessThanOrEqual(1_000)
+
+    seen.refused = { admitted: false, reason: 'RealmNotFound', message: nasty }
+    expect(reconcile(seen).ready.message.length).toBeLessThanOrEqual(1_000)
+    // oxlint-disable-next-line no-control-regex -- that is what must not be there
+    expect(reconcile(seen).ready.message).not.toMatch(/[\u0000-\u001F\u007F]/)
+  })
+})
+
+test('decisions are looked at, not changed', () => {
+  const seen = afterFirstLook()
+  approve(seen, 'bob')
+  const input = inputOf(seen)
+  const copy = structuredClone(input)
+  decide(input)
+  expect(input).toEqual(copy)
+})
+
+function recorded(approver: string) {
+  return { assignmentUid: 'assignment-1', generation: 1, approver, decision: 'Approved' as const }
+}
