@@ -210,14 +210,14 @@ function valueOf(setting: Setting<unknown>, given: string | undefined): unknown 
   throw new SettingError('is required')
 }
 
-// What Kubernetes sets in every container for each Service of the namespace.
-const SERVICE_LINK = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/
+// What Kubernetes sets in every container for each Service of the namespace, and what the tests tell each other.
+const NOT_OURS = /^REALMKEEPER_TEST_|_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/
 
 /** A misspelt name would otherwise leave a default in force that nobody chose. */
 function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   const known = new Set(ALL_SETTINGS.flatMap((table) => Object.values(table).map(({ env }) => env)))
   return Object.keys(environment)
-    .filter((name) => name.startsWith('REALMKEEPER_') && !known.has(name) && !SERVICE_LINK.test(name))
+    .filter((name) => name.startsWith('REALMKEEPER_') && !known.has(name) && !NOT_OURS.test(name))
     .map((name) => `${name} is not a variable of realmkeeper: see "realmkeeper COMMAND --help" for their names`)
 }
 

@@ -76,7 +76,7 @@ async function start(
   const since = (): string => `${((now().getTime() - began) / 1000).toFixed(1)} s`
   say(`manifests  ${shownPath(directory)}`)
   say(`state      ${shownPath(stateDir)}`)
-  const postgres = await keepPostgres(`${stateDir}/postgres`, say)
+  const postgres = await keepPostgres(`${stateDir}/postgres`, { say })
   shutdown.add('PostgreSQL', () => postgres.stop())
   say(`PostgreSQL is running on port ${postgres.port} (${since()})`)
 

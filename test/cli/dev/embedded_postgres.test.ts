@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startEmbeddedPostgres, stopEmbeddedPostgres } from '../../../cli/dev/embedded_postgres.ts'
+import { keepPostgres } from '../../../cli/dev/kept_postgres.ts'
 import { findPostgresBinaries } from '../../../cli/dev/postgres_binaries.ts'
 import { postgresLocation } from '../../../cli/dev/postgres_location.ts'
 
@@ -121,4 +122,20 @@ test('an initialization that was cut off begins again', async () => {
   execFileSync('mv', [`${await location()}/data`, `${await location()}/data.new`])
   const next = await startEmbeddedPostgres({ directory })
   expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
+})
+
+test('kept, it is started again on its port when it does not come back', async () => {
+  const said: string[] = []
+  const kept = await keepPostgres(directory, { say: (line) => said.push(line), lookMillis: 20, patienceMillis: 100 })
+  const pid = Number.parseInt(await readFile(`${await location()}/data/postmaster.pid`, 'utf8'), 10)
+  process.kill(pid, 'SIGKILL')
+  await expect
+    .poll(() => said, { timeout: 10_000 })
+    .toEqual([
+      'PostgreSQL is gone; it is started again in 0.1 s if it does not come back',
+      'PostgreSQL is running again',
+    ])
+  expect(await query(kept.url, 'select 1 as one')).toEqual([{ one: 1 }])
+  await kept.stop()
+  expect(await kept.isRunning()).toBe(false)
 })

@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { stopEmbeddedPostgres } from '../../../cli/dev/embedded_postgres.ts'
+import { findPostgresBinaries } from '../../../cli/dev/postgres_binaries.ts'
+import { startDev } from '../../support/dev_process.ts'
+import type { DevProcess } from '../../support/dev_process.ts'
+import { processes } from '../../support/processes.ts'
+import { ROOT } from '../../support/source_files.ts'
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+const QUICKSTART = '.realmkeeper/quickstart'
+
+let folder: string
+const started: DevProcess[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'realmkeeper-dev-'))
+  await chmod(folder, 0o711)
+})
+
+afterEach(async () => {
+  for (const dev of started.splice(0)) {
+    dev.child.kill('SIGTERM')
+    await dev.ended
+  }
+  const binaries = await findPostgresBinaries()
+  if (binaries) await stopEmbeddedPostgres(join(folder, QUICKSTART, 'state/postgres'), binaries)
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function dev(args: string[], ports?: DevProcess['ports']): Promise<DevProcess> {
+  const process = await startDev(args, folder, ports)
+  started.push(process)
+  return process
+}
+
+/** Pastes commands into a shell, in the folder; `npx realmkeeper` is this checkout's. */
+function paste(commands: string): string {
+  const npx = `npx() { shift; '${process.execPath}' '${ROOT}/cli/realmkeeper.ts' "$@"; }\n`
+  const { stdout, stderr } = spawnSync('bash', ['-c', npx + commands], {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  return stdout + stderr
+}
+
+async function login(
+  { ports }: DevProcess,
+  username: string,
+  password: string,
+): Promise<{ status: number; sub?: string }> {
+  const oidc = `http://127.0.0.1:${ports.http}/auth/realms/quickstart/protocol/openid-connect`
+  const client = { client_id: 'shop', client_secret: 'shop-secret-for-development' }
+  const response = await fetch(`${oidc}/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ ...client, grant_type: 'password', username, password, scope: 'openid' }),
+  })
+  if (!response.ok) return { status: response.status }
+  const { access_token: token }: { access_token: string } = JSON.parse(await response.text())
+  const { sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  return { status: 200, sub }
+}
+
+describe.skipIf(!hasCurl)('the quickstart', () => {
+  test('the tour as printed gives what it says, Ctrl-C ends it cleanly, a second start keeps the data', async () => {
+    const first = await dev(['--quickstart'])
+    await first.said('Ctrl-C ends it.')
+    await first.said('refresh_token=$F; echo')
+    const output = first.output()
+    expect(output).toMatch(/roleassignment\/alice-realm-admin +waits/)
+    expect(output).toMatch(/roleassignment\/quickstart-dob +waits/)
+    expect(output).toMatch(/user\/alice +ready/)
+    expect(output).toContain('(Secret quickstart/quickstart-license) is not among the manifests: issued one')
+
+    const tour = output.slice(output.indexOf('The tour.'))
+    const commands = tour.slice(tour.indexOf('\n') + 1)
+    const answers = paste(commands.replaceAll(/^(.*npx realmkeeper approve.*)$/gm, '$1; sleep 2'))
+    expect(answers).toContain('"preferred_username":"alice"')
+    expect(answers).toContain('"active":true')
+    expect(answers).toContain('alice-realm-admin')
+    expect(answers).toContain('rk1:1:')
+    expect(answers).toContain('"value":"1990-04-01"')
+    expect(answers).toMatch(/^204$/m)
+    expect(answers.trimEnd()).toMatch(/"error":"invalid_grant".*$/)
+
+    const before = await login(first, 'bob', 'bob-password-1')
+    first.child.kill('SIGINT')
+    expect(await first.ended).toBe(0)
+
+    const second = await dev(['--quickstart'])
+    await second.said('Ctrl-C ends it.')
+    expect(second.output()).not.toContain('copied')
+    expect(second.output()).toMatch(/roleassignment\/quickstart-dob +ready/)
+    expect(await login(second, 'bob', 'bob-password-1')).toEqual(before)
+  })
+})
+
+describe('what may go wrong', () => {
+  test('a supervisor that was killed leaves nothing that a next start minds', async () => {
+    const first = await dev(['--quickstart'])
+    await first.said('Ctrl-C ends it.')
+    first.child.kill('SIGKILL')
+    await first.ended
+
+    const second = await dev(['--quickstart'], first.ports)
+    await second.said('Ctrl-C ends it.')
+    expect((await login(second, 'alice', 'alice-password-1')).status).toBe(200)
+  })
+
+  test('an operator or a server that dies is started again', async () => {
+    const running = await dev(['--quickstart'])
+    await running.said('Ctrl-C ends it.')
+    for (const name of ['operator', 'server']) {
+      process.kill(pidOf(running, name), 'SIGKILL')
+      await running.said(`the ${name} ended (SIGKILL); starting it again`)
+    }
+    await expect
+      .poll(() => login(running, 'alice', 'alice-password-1').catch(() => ({ status: 0 })), { timeout: 15_000 })
+      .toMatchObject({ status: 200 })
+  })
+
+  test('a port in use is told in one line, and nothing stays behind', async () => {
+    const occupant = createServer()
+    await new Promise<void>((resolve) => occupant.listen(0, '127.0.0.1', resolve))
+    const address = occupant.address()
+    const http = typeof address === 'object' && address ? address.port : 0
+    const refused = await dev(['--quickstart'], { http, health: 0, operatorHealth: 0 })
+    expect(await refused.ended).toBe(1)
+    expect(refused.output()).toContain(
+      `realmkeeper: port ${http} on 127.0.0.1 is in use: end what listens there, or choose another port with --listen-port\n`,
+    )
+    expect(await readdir(join(folder, QUICKSTART, 'state'))).not.toContain('dev.lock')
+    await new Promise((resolve) => occupant.close(resolve))
+  })
+
+  test('a second dev on the same directory is refused', async () => {
+    const first = await dev(['--quickstart'])
+    await first.said('Ctrl-C ends it.')
+    const second = await dev(['--quickstart'])
+    expect(await second.ended).toBe(1)
+    expect(second.output()).toContain(`another "realmkeeper dev" (process ${first.child.pid}) serves`)
+  })
+
+  test('a file that does not parse is named with its line, and the rest is served', async () => {
+    const first = await dev(['--quickstart'])
+    await first.said('Ctrl-C ends it.')
+    await writeFile(join(folder, QUICKSTART, 'manifests/99_broken.yaml'), 'kind: [User\n')
+    await first.said(/99_broken\.yaml:\d+/)
+    expect((await login(first, 'alice', 'alice-password-1')).status).toBe(200)
+  })
+
+  test('a directory that is not there is told in one line', async () => {
+    const refused = await dev(['nowhere'])
+    expect(await refused.ended).toBe(1)
+    expect(refused.output()).toBe(
+      `realmkeeper: ${join(folder, 'nowhere')} is not a directory: give one that holds manifests, or --quickstart\n`,
+    )
+  })
+})
+
+function pidOf({ child }: DevProcess, name: string): number {
+  const found = processes().find(
+    ({ parent, command }) => parent === child.pid && command.includes(`realmkeeper.ts ${name} `),
+  )
+  if (!found) throw new Error(`no ${name} runs`)
+  return found.pid
+}
