@@ -23,8 +23,10 @@ export interface ManifestSet {
   /** Labels by namespace, of the Namespace manifests. */
   namespaces: Map<string, Record<string, string>>
   secrets: KnownSecret[]
-  /** Every object of our kinds, those with problems included: a reference to one of these is not in vain. */
+  /** Every object of our kinds, those with problems included. */
   all: CheckedManifest[]
+  /** Names of all by kind and namespace: a reference to one with problems is not in vain. */
+  names: Map<string, Set<string>>
 }
 
 export function manifestSet(manifests: Manifest[], checked: CheckedManifest[]): ManifestSet {
@@ -37,7 +39,17 @@ export function manifestSet(manifests: Manifest[], checked: CheckedManifest[]): 
     namespaces: new Map(namespaces.map(({ name, object }) => [name, labelsOf(object)])),
     secrets: manifests.flatMap((manifest) => secretOf(manifest) ?? []),
     all: checked,
+    names: namesOf(checked),
   }
+}
+
+function namesOf(checked: CheckedManifest[]): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>()
+  for (const { kind, namespace, name } of checked) {
+    const group = names.get(`${kind}/${namespace}`) ?? new Set()
+    names.set(`${kind}/${namespace}`, group.add(name))
+  }
+  return names
 }
 
 /** Whether the set holds an object of that name, and, if not, whether it holds others of that kind and namespace. */
@@ -47,9 +59,9 @@ export function presence(
   namespace: string,
   name: string,
 ): 'present' | 'missing' | 'elsewhere' {
-  const neighbours = set.all.filter((object) => object.kind === kind && object.namespace === namespace)
-  if (neighbours.some((object) => object.name === name)) return 'present'
-  return neighbours.length > 0 ? 'missing' : 'elsewhere'
+  const neighbours = set.names.get(`${kind}/${namespace}`)
+  if (!neighbours) return 'elsewhere'
+  return neighbours.has(name) ? 'present' : 'missing'
 }
 
 /** The name of a realm in URLs. */
