@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../process/config.ts'
 import { loggableText } from '../process/loggable.ts'
+import { addDecisionCommands } from './commands/decisions.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addLicenseCommand } from './commands/license.ts'
@@ -20,6 +21,7 @@ export function commandLine(): Command {
     .exitOverride()
   addDevCommand(program)
   addValidateCommand(program)
+  addDecisionCommands(program)
   addServerCommand(program)
   addOperatorCommand(program)
   addMigrateCommand(program)

@@ -16,7 +16,19 @@ function allCommands(of = commandLine(), path: string[] = []): { path: string[];
 test('every command says what it is for in its help', () => {
   const names = allCommands().map(({ path }) => path.join(' '))
   expect(names).toEqual(
-    expect.arrayContaining(['dev', 'server', 'operator', 'migrate', 'validate', 'license issue', 'keys rotate']),
+    expect.arrayContaining([
+      'dev',
+      'server',
+      'operator',
+      'migrate',
+      'validate',
+      'pending',
+      'show',
+      'approve',
+      'deny',
+      'license issue',
+      'keys rotate',
+    ]),
   )
   for (const command of commandLine().commands) expect(command.description()).not.toBe('')
 })
@@ -75,4 +87,13 @@ test('a license is issued with a key made here, and verifies with its public hal
   const again = await realmkeeper(['license', 'new-key', keyFile])
   expect(again.code).toBe(1)
   expect(again.stderr).toBe(`realmkeeper: ${keyFile} cannot be made (EEXIST); an existing key is never overwritten\n`)
+})
+
+test.for([
+  [['pending'], 'realmkeeper: which directory? Give --dir (REALMKEEPER_DIR)'],
+  [['approve', 'x', '--dir', 'nowhere'], 'start "realmkeeper dev" on the directory first, or name its --state-dir'],
+] as const)('%j says what is missing: 1', async ([args, said]) => {
+  const { code, stderr } = await realmkeeper([...args])
+  expect(code).toBe(1)
+  expect(stderr).toContain(said)
 })

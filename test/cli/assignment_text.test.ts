@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { assignmentText, pendingText } from '../../cli/commands/assignment_text.ts'
+import type { AssignmentRow } from '../../cli/decisions/assignment_row.ts'
+
+const row: AssignmentRow = {
+  namespace: 'quickstart',
+  name: 'alice-admin',
+  uid: 'u',
+  generation: 3,
+  ageSeconds: 3_900,
+  requestedBy: 'platform-team',
+  subject: { kind: 'User', name: 'alice' },
+  realm: { namespace: 'quickstart', name: 'quickstart' },
+  roles: ['admin'],
+  durationSeconds: 86_400,
+  change: { adds: ['admin', 'reader'], keeps: [], removes: ['writer'] },
+  decisions: [{ approver: 'carol', decision: 'Denied', comment: 'not yet', counts: false }],
+  quorum: { approved: 1, required: 2 },
+  state: 'waiting',
+  ready: { reason: 'QuorumNotReached', message: 'one more approval is needed' },
+  file: 'a.yaml',
+  line: 7,
+}
+
+test('pending is a table', () => {
+  expect(pendingText([row, { ...row, name: 'x', ageSeconds: 0 }])).toBe(
+    [
+      'NAMESPACE   NAME         SUBJECT     ADDS           REQUESTED BY   APPROVED  AGE   WHY',
+      'quickstart  alice-admin  user/alice  admin, reader  platform-team  1 of 2    1h5m  QuorumNotReached',
+      'quickstart  x            user/alice  admin, reader  platform-team  1 of 2    0s    QuorumNotReached',
+    ].join('\n'),
+  )
+  expect(pendingText([])).toBe('nothing waits for a decision')
+})
+
+test('show tells what granting changes and which decisions count', () => {
+  const text = assignmentText(row)
+  expect(text).toMatch(/^adds +admin, reader$/m)
+  expect(text).toMatch(/^removes +writer$/m)
+  expect(text).toMatch(/^ends +1d after it is granted$/m)
+  expect(text).toMatch(/^ +Denied by carol \(of a former generation: does not count\): not yet$/m)
+})
