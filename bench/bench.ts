@@ -1,0 +1,47 @@
+// npm run bench: every figure of the design beside its floor, both measured in this run on this machine.
+// Options: --only NAME[,NAME] of the rows below, --seconds N for one round of one side, --rounds N.
+import { parseArgs } from 'node:util'
+import { printFigure, printHeading } from './report.ts'
+import type { Figure } from './report.ts'
+import { equalTimeRows } from './rows/equal_time.ts'
+import { loginRows } from './rows/login.ts'
+import { fieldRows, refreshRows, tokenRows } from './rows/requests.ts'
+import { startupRows } from './rows/startup.ts'
+import { userRows } from './rows/users.ts'
+import { startBenchWorld } from './world.ts'
+import type { BenchWorld } from './world.ts'
+
+/** What is measured, in this order; each by itself, so that nothing else runs beside it. */
+const ROWS: Record<string, (world: BenchWorld) => Promise<Figure[]>> = {
+  login: loginRows,
+  refresh: refreshRows,
+  token: tokenRows,
+  field: fieldRows,
+  'equal-time': equalTimeRows,
+  startup: startupRows,
+  users: userRows,
+}
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: Object.keys(ROWS).join(',') },
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
+  },
+})
+const wanted = values.only.split(',')
+const unknown = wanted.find((name) => !(name in ROWS))
+if (unknown !== undefined) {
+  console.error(`bench: no rows are called ${unknown}; there are ${Object.keys(ROWS).join(', ')}`)
+  process.exit(2)
+}
+
+const world = await startBenchWorld({ duration: Number(values.seconds), rounds: Number(values.rounds) })
+try {
+  printHeading()
+  for (const name of wanted) {
+    for (const figure of (await ROWS[name]?.(world)) ?? []) printFigure(figure)
+  }
+} finally {
+  await world.remove()
+}

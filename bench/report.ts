@@ -1,0 +1,48 @@
+/** One figure of the bench beside what it is measured against. */
+export interface Figure {
+  row: string
+  measured: string
+  floor: string
+  /** Undefined for figures that have no floor. */
+  ratio?: number
+  /** What the design asks for, as text. */
+  wanted: string
+  holds: boolean
+}
+
+export function median(numbers: number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const [low = Number.NaN, high = Number.NaN] = [sorted[sorted.length % 2 ? middle : middle - 1], sorted[middle]]
+  return (low + high) / 2
+}
+
+/** A figure whose ratio has to be at least `wanted` percent. */
+export function atLeast(row: string, measured: number, floor: number, wanted: number, unit: string): Figure {
+  const ratio = measured / floor
+  return {
+    row,
+    measured: `${rounded(measured)} ${unit}`,
+    floor: `${rounded(floor)} ${unit}`,
+    ratio,
+    wanted: `≥ ${wanted} %`,
+    holds: ratio * 100 >= wanted,
+  }
+}
+
+export function printFigure({ row, measured, floor, ratio, wanted, holds }: Figure): void {
+  const percent = ratio === undefined ? '' : `${(ratio * 100).toFixed(0)} %`
+  console.log(
+    `${row.padEnd(34)} ${measured.padStart(18)} ${floor.padStart(20)} ${percent.padStart(7)}  ${wanted.padEnd(12)} ${holds ? 'holds' : 'DOES NOT HOLD'}`,
+  )
+}
+
+export function printHeading(): void {
+  console.log(
+    `${'row'.padEnd(34)} ${'measured'.padStart(18)} ${'floor'.padStart(20)} ${'ratio'.padStart(7)}  ${'wanted'.padEnd(12)}`,
+  )
+}
+
+export function rounded(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}
