@@ -1,7 +1,7 @@
 import { EvaluationError } from '@marcbachmann/cel-js'
 import { kubernetesEnvironment } from './cel_functions.ts'
 import { celValue, formerItem } from './cel_value.ts'
-import { childSchema, isObject } from './defaulting.ts'
+import { childSchema, isObject, saysNothing } from './defaulting.ts'
 import type { Problem } from './problem.ts'
 import type { StructuralSchema, ValidationRule } from './schema.ts'
 import { SCHEMAS } from './schemas.gen.ts'
@@ -43,6 +43,7 @@ export function evaluateSchemaRules(schema: StructuralSchema, object: unknown, o
 
 function visit(schema: StructuralSchema, self: unknown, oldSelf: unknown, path: Problem['path'], results: RuleResults) {
   for (const rule of schema['x-kubernetes-validations'] ?? []) apply(rule, self, oldSelf, path, results)
+  if (saysNothing(schema)) return
   if (Array.isArray(self)) {
     const { items } = schema
     if (!items) return

@@ -1,9 +1,10 @@
-import { childSchema, isObject } from './defaulting.ts'
+import { childSchema, isObject, saysNothing } from './defaulting.ts'
 import type { Problem } from './problem.ts'
 import type { StructuralSchema } from './schema.ts'
 
 /** What x-kubernetes-list-type asks for: no item twice in a set, no key twice in a map. */
 export function listProblems(schema: StructuralSchema, value: unknown, path: Problem['path'] = []): Problem[] {
+  if (saysNothing(schema)) return []
   if (Array.isArray(value)) {
     const { items } = schema
     return [

@@ -1,8 +1,9 @@
-import { isObject, withDefaults } from './defaulting.ts'
+import { childSchema, isObject, saysNothing, withDefaults } from './defaulting.ts'
 import { listProblems } from './list_rules.ts'
 import { metadataProblems } from './object_meta.ts'
 import type { Problem } from './problem.ts'
 import { SCHEMAS } from './schemas.gen.ts'
+import type { StructuralSchema } from './schema.ts'
 import { schemaProblems } from './schema_problems.ts'
 
 /** An object after defaulting, and what is wrong with it. Without problems `value` fits the generated types. */
@@ -28,7 +29,7 @@ export function defaultAndValidate(kind: string, object: unknown): Validated {
     ...metadataProblems(metadata),
     ...schemaProblems(known, value),
     ...listProblems(known.schema, value),
-    ...textProblems(value['spec'], ['spec']),
+    ...textProblems(known.schema, value, []),
   ]
   return { value, problems: onePerPath(problems) }
 }
@@ -43,11 +44,16 @@ function typeMetaProblems(kind: string, apiVersion: string, object: Record<strin
 }
 
 /** A lone surrogate is no Unicode text: an API server would change it silently, and Postgres refuses it. */
-function textProblems(value: unknown, path: Problem['path'], depth = 0): Problem[] {
+function textProblems(schema: StructuralSchema, value: unknown, path: Problem['path']): Problem[] {
   if (typeof value === 'string') return value.isWellFormed() ? [] : [{ path, message: 'is no valid Unicode text' }]
-  if (typeof value !== 'object' || value === null || depth > 16) return []
-  const steps = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
-  return steps.flatMap(([step, item]) => textProblems(item, [...path, step], depth + 1))
+  if (saysNothing(schema)) return []
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => textProblems(schema.items ?? {}, item, [...path, index]))
+  }
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, field]) =>
+    textProblems(childSchema(schema, name), field, [...path, name]),
+  )
 }
 
 /** The first problem of each place: a value of the wrong type has no bounds to speak of. */

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml'
-import type { Node } from 'yaml'
+import type { Document, Node } from 'yaml'
 import { isObject } from '../../crds/defaulting.ts'
 import { DEFAULT_NAMESPACE } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
@@ -73,21 +73,40 @@ export function parseManifests(file: string, text: string): ReadResult {
 
   const documents = parseAllDocuments(text, { ...YAML_OPTIONS, lineCounter: lines })
   for (const document of Array.isArray(documents) ? documents : []) {
-    for (const { pos, message } of document.errors) say(pos[0], 'error', `not valid YAML: ${message}`)
-    if (document.errors.length > 0) continue
+    // What follows the first error of a document mostly follows from it.
+    const [error] = document.errors
+    if (error) {
+      say(error.pos[0], 'error', `not valid YAML: ${error.message}`)
+      continue
+    }
 
     const root = document.contents
     if (!isNode(root)) continue
-    try {
-      // An anchor used over and over can make a small file huge; the parser then throws.
-      for (const { node, object } of objectsOf(root, document.toJS({ maxAliasCount: 100 }))) {
-        manifests.push({ file, lines, node, object, ...identityOf(object) })
-      }
-    } catch {
-      say(root.range?.[0] ?? 0, 'error', 'too many aliases of anchors; write the parts out')
+    const value = finiteValue(document)
+    if (value === undefined) {
+      say(
+        root.range?.[0] ?? 0,
+        'error',
+        'nested too deeply, by an anchor inside itself or too many aliases; write the parts out',
+      )
+      continue
+    }
+    for (const { node, object } of objectsOf(root, value)) {
+      manifests.push({ file, lines, node, object, ...identityOf(object) })
     }
   }
   return { manifests, findings }
+}
+
+/** A small file can mean something huge or endless, by anchors; undefined for such a document. */
+function finiteValue(document: Document): unknown {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: 100 })
+    JSON.stringify(value)
+    return value
+  } catch {
+    return undefined
+  }
 }
 
 function objectsOf(node: Node, value: unknown): { node: Node; object: Record<string, unknown> }[] {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { evaluateRules } from '../../crds/cel.ts'
 import { isObject, withDefaults } from '../../crds/defaulting.ts'
 import { defaultAndValidate } from '../../crds/validation.ts'
 import { clientCases } from './cases/client_cases.ts'
@@ -97,4 +98,26 @@ test.each(['spec', '', null, 7, [], undefined])('no object at all is a problem, 
 
 test('a kind that is not one of ours is a problem, not a crash', () => {
   expect(defaultAndValidate('constructor', {}).problems).toHaveLength(1)
+})
+
+test('an object inside itself is refused, not followed', () => {
+  const user = userCases.smallest()
+  const loop: Record<string, unknown> = {}
+  loop['self'] = [loop, loop]
+  Object.assign(user.spec, { attributes: { department: loop }, realmRef: loop })
+  Object.assign(user.metadata, { labels: loop, ownerReferences: loop['self'] })
+  const { problems } = defaultAndValidate('User', user)
+  expect(problems.map(({ path }) => path.join('.'))).toEqual(
+    expect.arrayContaining(['metadata.labels.self', 'spec.attributes.department', 'spec.realmRef.self']),
+  )
+})
+
+test('what metadata holds beside names is not followed by rules either', () => {
+  const user = userCases.smallest()
+  const loop: unknown[] = []
+  loop.push(loop, loop)
+  Object.assign(user.metadata, { managedFields: loop })
+  const { value, problems } = defaultAndValidate('User', user)
+  expect(problems).toEqual([])
+  expect(evaluateRules('User', value, value)).toEqual({ problems: [], unevaluated: [] })
 })

@@ -98,8 +98,20 @@ describe('YAML', () => {
     const level = (name: string, below: string) => `${name}: &${name} [${Array(20).fill(`*${below}`).join(', ')}]\n`
     const text = `a: &a [1]\n${level('b', 'a')}${level('c', 'b')}${level('d', 'c')}`
     expect(await validate({ 'a.yaml': text })).toEqual([
-      'a.yaml:1:1 error -: too many aliases of anchors; write the parts out',
+      expect.stringMatching(/^a\.yaml:1:1 error -: nested too deeply/),
     ])
+  })
+
+  test('an anchor inside itself is refused', async () => {
+    const text = manifest('User', 'alice', 'realmRef: {name: shop}\nusername: alice\nattributes: &a {department: *a}')
+    expect(await validate({ 'a.yaml': text })).toEqual([
+      expect.stringMatching(/^a\.yaml:1:1 error -: nested too deeply/),
+    ])
+  })
+
+  test('a list without end is refused', async () => {
+    const text = `a: ${'['.repeat(20_000)}`
+    expect(await validate({ 'a.yaml': text })).toEqual([expect.stringMatching(/^a\.yaml:1:.* error -: /)])
   })
 
   test('a List is looked into', async () => {
