@@ -43,5 +43,6 @@ function encode(part: Part): string {
 }
 
 function decode(part: string): Part {
-  return JSON.parse(Buffer.from(part, 'base64url').toString('utf8')) as Part
+  const decoded: Part = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+  return decoded
 }

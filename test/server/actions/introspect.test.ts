@@ -263,7 +263,7 @@ test('row 41: a kid that names no key', async () => {
     'constructor',
     {},
   ]
-  for (const kid of kids) expect(await isActive(withHeader(token, { ...header, kid })), String(kid)).toBe(false)
+  for (const kid of kids) expect(await isActive(withHeader(token, { ...header, kid })), JSON.stringify(kid)).toBe(false)
 })
 
 test('row 42: keys in the header are not fetched and not used', async () => {
