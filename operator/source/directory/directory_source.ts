@@ -6,7 +6,7 @@ import { KINDS } from '../resource.ts'
 import type { ResourceKey } from '../resource.ts'
 import type { ResourceEvent, ResourceSource, SecretName } from '../resource_source.ts'
 import { directoryLooks } from './directory_looks.ts'
-import { heldKey, isHeldObject } from './held_object.ts'
+import { heldKey, isHeldObject, withPresentDefaults } from './held_object.ts'
 import type { Held } from './held_object.ts'
 import { keepLooking } from './looking.ts'
 import type { Looking } from './looking.ts'
@@ -59,7 +59,7 @@ export function directorySource(options: DirectoryOptions): DirectorySource {
     if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
       throw new StateError(`${directory} is no folder; give the folder that holds the manifests`)
     }
-    const state = openState(stateDir, randomUid)
+    const state = openState(stateDir, randomUid, withPresentDefaults)
     const digest = secretDigests(stateDir)
     const generated = stateSecrets(stateDir)
     const objects = heldObjects(state, changed)

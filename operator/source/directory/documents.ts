@@ -138,6 +138,7 @@ const SYNTAX: Partial<Record<YAMLError['code'], string>> = {
   DUPLICATE_KEY: 'this key is already there in the same mapping',
   MISSING_CHAR: 'something is missing here (a colon, a comma, a closing quote or bracket)',
   MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon or a quote missing?',
+  RESOURCE_EXHAUSTION: 'too deeply nested',
   TAB_AS_INDENT: 'a tab as indentation; use spaces',
   TAG_RESOLVE_FAILED: 'a tag (!name) that is not known',
   UNEXPECTED_TOKEN: 'unexpected text; check the indentation and quotes around it',

@@ -1,3 +1,5 @@
+import { withDefaults } from '../../../crds/defaulting.ts'
+import { SCHEMAS } from '../../../crds/schemas.gen.ts'
 import { API_VERSION } from './manifest.ts'
 import type { Condition, Kind, Resource } from '../resource.ts'
 
@@ -101,6 +103,12 @@ export function objectOf(held: HeldObject): Record<string, unknown> {
     spec,
     ...(status && { status }),
   }
+}
+
+/** The object with the defaults that its kind has by now, as an API server reads what a former version stored. */
+export function withPresentDefaults(held: Held): Held {
+  const schema = isHeldObject(held) ? SCHEMAS.get(held.kind)?.schema.properties?.['spec'] : undefined
+  return isHeldObject(held) && schema ? { ...held, spec: withDefaults(schema, held.spec) } : held
 }
 
 /** RFC 3339 with seconds, as an API server writes times. */

@@ -60,11 +60,12 @@ export function readState(stateDir: string): { identity: string; held: Map<strin
   return parseState(text, stateFilePath(stateDir))
 }
 
-/** Opens the state file for writing, or begins one. Throws StateError. */
-export function openState(stateDir: string, randomUid: () => string): StateFile {
+/** Opens the state file for writing, or begins one; `restored` is applied to all that is in it. Throws StateError. */
+export function openState(stateDir: string, randomUid: () => string, restored: (held: Held) => Held): StateFile {
   const path = stateFilePath(stateDir)
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   const { identity, held, resourceVersion: last } = readStateOrBegin(stateDir, randomUid)
+  for (const [key, object] of held) held.set(key, restored(object))
   let resourceVersion = last
   let descriptor = -1
   let size = 0

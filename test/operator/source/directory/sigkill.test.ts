@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readState } from '../../../../operator/source/directory/state_file.ts'
+import { key } from '../conformance.ts'
+import { directoryWorld } from './world.ts'
+
+const writer = join(import.meta.dirname, 'killed_writer.ts')
+
+test('row 119: after SIGKILL at any point the state is whole, and no generation that was handed out is lost', async () => {
+  const world = await directoryWorld({ started: false })
+  let uid: string | undefined
+  let highest = 0
+
+  for (let kill = 0; kill < 8; kill++) {
+    const child = spawn(process.execPath, [writer, world.directory, world.stateDir], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'exit')
+    let output = ''
+    child.stdout.setEncoding('utf8')
+    child.stdout.on('data', (text: string) => (output += text))
+    await world.eventually(() => child.exitCode !== null || output.split('seen').length > 8 + kill * 3)
+    child.kill('SIGKILL')
+    await ended
+    expect(output).not.toContain('problem')
+
+    for (const [, seenUid, generation] of output.matchAll(/^seen (\S+) (\d+)$/gm)) {
+      uid ??= seenUid
+      expect(seenUid).toBe(uid)
+      highest = Math.max(highest, Number(generation))
+    }
+    const held = readState(world.stateDir)?.held.get('User/default/alice')
+    expect(held).toMatchObject({ uid })
+    expect(held?.kind === 'User' && held.generation).toBeGreaterThanOrEqual(highest)
+  }
+
+  expect(highest).toBeGreaterThan(8)
+  await world.start()
+  expect(world.source().get(key('User', 'alice'))?.metadata.uid).toBe(uid)
+  expect(await world.source().secrets.read({ namespace: 'default', name: 'made' })).toBeDefined()
+  expect(world.reported).toEqual([])
+})
