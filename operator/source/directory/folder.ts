@@ -61,6 +61,7 @@ export function manifestFolder(directory: string): { read(): Promise<FolderReadi
     }
     entry.file = await readManifest(directory, path, entry)
     entry.stamp = stamp
+    entry.unsettledLooks = 0
     reading.changed = true
   }
 
@@ -70,8 +71,10 @@ export function manifestFolder(directory: string): { read(): Promise<FolderReadi
       const reading: FolderReading = { files: [], folders, problems, changed: first, unsettled: false }
       const present = new Map<string, Known>()
 
-      for (const path of paths) {
-        const stat = statSync(join(directory, path), { bigint: true, throwIfNoEntry: false })
+      // All stats in one go: of two files written one after the other, the second is never seen without the first.
+      const stats = paths.map((path) => statSync(join(directory, path), { bigint: true, throwIfNoEntry: false }))
+      for (const [index, path] of paths.entries()) {
+        const stat = stats[index]
         if (!stat?.isFile()) continue
         const entry: Known = known.get(path) ?? { unsettledLooks: 0, values: new Map() }
         await settle(path, stampOf(stat), entry, reading)
