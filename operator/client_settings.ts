@@ -1,6 +1,7 @@
 import type { ClientSettings } from '../store/clients.ts'
-import { expandRoles } from './composites.ts'
+import { fieldStatus, wantedFields } from './realm_fields.ts'
 import type { ClientResource, RealmResource } from './resource_types.ts'
+import { expandRoles } from './role_assignment/expand_roles.ts'
 
 /** What a client's row says of what it may do. `audiences` are those that it may have. */
 export function clientSettings({ spec }: ClientResource, realm: RealmResource, audiences: string[]): ClientSettings {
@@ -9,7 +10,7 @@ export function clientSettings({ spec }: ClientResource, realm: RealmResource, a
     grantTypes: spec.grantTypes,
     webOrigins: resolvedOrigins(spec.webOrigins ?? [], spec.redirectUris ?? []),
     fullScopeAllowed: spec.fullScopeAllowed,
-    allowedRoles: expandRoles(spec.allowedRoles ?? [], realm.spec.roles ?? []),
+    allowedRoles: allowedRoles(spec.allowedRoles ?? [], realm),
     audiences,
     defaultScopes: spec.defaultScopes,
     optionalScopes: spec.optionalScopes ?? [],
@@ -18,6 +19,12 @@ export function clientSettings({ spec }: ClientResource, realm: RealmResource, a
     }),
     accessTokenType: spec.accessTokenType,
   }
+}
+
+/** With all that they are composed of; what the realm does not define is left out until it does. */
+function allowedRoles(listed: string[], realm: RealmResource): string[] {
+  const fieldRoles = fieldStatus(wantedFields(realm)).flatMap((field) => [field.encryptRole, field.decryptRole])
+  return expandRoles(listed, { roles: realm.spec.roles ?? [], fieldRoles }).roles
 }
 
 /** Origins as browsers send them, `+` replaced by those of the redirect URIs. Private schemes have none (RFC 6454). */

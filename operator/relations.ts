@@ -86,11 +86,9 @@ export function userRelations(user: UserResource): Relations {
 export function roleAssignmentRelations(assignment: RoleAssignmentResource): Relations {
   const realm = realmPathOf(assignment)
   const { subject, roles } = assignment.spec
-  const serving = assignment.status?.granted?.serving ?? []
+  const serving = assignment.status?.granted?.serving?.roles ?? []
   const countsForRealm =
-    subject.kind === 'Group' ||
-    roles.includes(REALM_ADMIN_ROLE) ||
-    serving.some(({ role }) => role === REALM_ADMIN_ROLE)
+    subject.kind === 'Group' || roles.includes(REALM_ADMIN_ROLE) || serving.includes(REALM_ADMIN_ROLE)
   return {
     is: countsForRealm ? [relation.realmDetails(realm)] : [],
     uses: [

@@ -113,6 +113,16 @@ export async function deleteRoleAssignment(db: Db, resourceUid: string): Promise
   await db.query('delete from role_assignments where resource_uid = $1', [resourceUid])
 }
 
+/** Removes what is given by assignments other than these; returns their uids. */
+export async function deleteGrantsExceptOf(db: Db, assignmentUids: string[]): Promise<string[]> {
+  const { rows } = await db.query<{ uid: string }>(
+    `with gone as (delete from granted_roles where assignment_uid <> all ($1) returning assignment_uid)
+     select distinct assignment_uid as uid from gone`,
+    [assignmentUids],
+  )
+  return rows.map(({ uid }) => uid)
+}
+
 /** Removes all that is given to one User. Its assignments are the caller's to look at again. */
 export async function deleteGrantsOfSubject(db: Db, realm: string, subject: string): Promise<void> {
   await db.query(`delete from granted_roles where realm = $1 and subject_kind = 'User' and subject = $2`, [

@@ -1,0 +1,130 @@
+import type { Logger } from 'pino'
+import type { Deposed } from '../store/operator_epoch.ts'
+import type { Clock } from './clock.ts'
+import { controllerTable } from './controllers.ts'
+import { createController, queueKey } from './controller.ts'
+import type { Controller } from './controller.ts'
+import type { ReconcilerDeps } from './deps.ts'
+import { createDispatch } from './dispatch.ts'
+import { listIdentitiesOf } from './list_identities.ts'
+import type { OperatorMetrics } from './metrics.ts'
+import type { QueueStats } from './queue.ts'
+import { relationIndex } from './relation_index.ts'
+import type { Relations } from './relations.ts'
+import type { Rows } from './rows.ts'
+import type { Kind, Resource } from './source/resource.ts'
+import type { ResourceSource } from './source/resource_source.ts'
+import { sweepExpired, sweepRows } from './sweep.ts'
+import { createView } from './view.ts'
+
+export interface ReconcilingOptions {
+  source: ResourceSource
+  deps: ReconcilerDeps
+  rows: Rows
+  metrics: OperatorMetrics
+  log: Logger
+  clock: Clock
+  random: () => number
+  /** Kinds that were re-created, and whose former rows may go all the same. */
+  acceptEmpty: readonly Kind[]
+  onDeposed: (error: Deposed) => void
+}
+
+/** The work of an operator that leads: every resource is looked at once, and again when it may matter. */
+export interface Reconciling {
+  stop(): Promise<void>
+  stats(kind: Kind): QueueStats
+}
+
+const RESYNC_MILLIS = 10 * 60_000
+/** How soon something that could not be done at a resync is tried again. */
+const SOON_MILLIS = 10_000
+
+/** Starts it: reads the rows, removes those whose resource is gone, then looks at everything. Throws when Postgres is away. */
+export async function startReconciling(options: ReconcilingOptions): Promise<Reconciling> {
+  const { source, deps, rows, metrics, log, clock, random } = options
+  const { store } = deps
+  const index = relationIndex()
+  const view = createView(source, index, rows)
+  const identities = listIdentitiesOf({ source, store, acceptEmpty: options.acceptEmpty })
+  const table = controllerTable(deps)
+  let stopped = false
+  let cancelTick = (): void => {}
+
+  await rows.load(store.db)
+  let sweepLater = await sweepRows({ source, store, rows, identities, log })
+
+  const dispatch = createDispatch({
+    source,
+    index,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of its own kind, as the table says
+    relationsOf: (resource) => (table[resource.kind].relations as (resource: Resource) => Relations)(resource),
+    enqueue: (key, lane) => controllers[key.kind].enqueue(queueKey(key), lane),
+  })
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it ties the kind to its reconciler
+  const start = <K extends Kind>(kind: K): Controller =>
+    createController(kind, table[kind].reconciler, table[kind].workers, {
+      source,
+      view,
+      log,
+      clock,
+      random,
+      now: store.now,
+      wakeUsersOf: (key) => dispatch.wakeUsersOf(key),
+      // A grant that nobody's object asks for any more ends, whatever became of the kind.
+      deletionsAreMeant: (deleted) => deleted === 'RoleAssignment' || identities.areSame(deleted),
+      onDeposed: options.onDeposed,
+      onReconciled: (reconciled, result) => metrics.reconciled(reconciled, result),
+    })
+  const controllers: Record<Kind, Controller> = {
+    Realm: start('Realm'),
+    Client: start('Client'),
+    User: start('User'),
+    RoleAssignment: start('RoleAssignment'),
+  }
+  dispatch.enqueueAll()
+
+  let resyncAt = clock.now() + nextResync()
+  function nextResync(): number {
+    // Spread, so that what was started together does not come back together.
+    return RESYNC_MILLIS * (0.9 + 0.2 * random())
+  }
+
+  function tickIn(millis: number): void {
+    if (stopped) return
+    cancelTick = clock.after(millis, () => {
+      ticking = tick().catch((error: unknown) => log.warn({ err: error }, 'a resync failed; it is tried again'))
+      void ticking.finally(() => tickIn(SOON_MILLIS))
+    })
+  }
+  let ticking: Promise<void> = Promise.resolve()
+
+  async function tick(): Promise<void> {
+    if (clock.now() >= resyncAt) {
+      await resync()
+      resyncAt = clock.now() + nextResync()
+    } else if (sweepLater.some((kind) => source.completeList(kind))) {
+      sweepLater = await sweepRows({ source, store, rows, identities, log })
+    }
+  }
+
+  async function resync(): Promise<void> {
+    const drift = await rows.load(store.db)
+    metrics.drifted(drift.length)
+    for (const what of drift.slice(0, 20))
+      log.warn({ drift: what }, 'somebody else changed the database; it is put right')
+    sweepLater = await sweepRows({ source, store, rows, identities, log })
+    dispatch.enqueueAll()
+    await sweepExpired(store)
+  }
+  tickIn(SOON_MILLIS)
+
+  return {
+    async stop() {
+      stopped = true
+      cancelTick()
+      await Promise.all([ticking, ...Object.values(controllers).map((controller) => controller.stop())])
+    },
+    stats: (kind) => controllers[kind].stats(),
+  }
+}

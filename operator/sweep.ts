@@ -1,0 +1,96 @@
+import type { Logger } from 'pino'
+import { appendAudit } from '../store/audit.ts'
+import { sweepChanges } from '../store/changes.ts'
+import { sweepLoginFailures } from '../store/login_failures.ts'
+import { sweepReplicas } from '../store/replicas.ts'
+import { deleteGrantsExceptOf, deleteRoleAssignment, listRoleAssignments } from '../store/role_assignments.ts'
+import { sweepSessions } from '../store/sessions.ts'
+import { removeClient } from './client_rows.ts'
+import type { ListIdentities } from './list_identities.ts'
+import { removeRealm } from './realm_rows.ts'
+import type { Known, KnownRow, Rows } from './rows.ts'
+import { KINDS } from './source/resource.ts'
+import type { Kind } from './source/resource.ts'
+import type { ResourceSource } from './source/resource_source.ts'
+import type { StoreAccess } from './store_access.ts'
+import { removeUser } from './user_rows.ts'
+
+export interface SweepDeps {
+  source: ResourceSource
+  store: StoreAccess
+  rows: Rows
+  identities: ListIdentities
+  log: Logger
+}
+
+/**
+ * Removes rows whose resource is gone without having told: a finalizer removed by hand, an operator that was away.
+ * Only where the list of the kind is complete and the one that the rows were made from. Returns the kinds that have to
+ * be swept later.
+ */
+export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
+  const { source, rows, identities, log } = deps
+  await identities.load()
+  const later: Kind[] = []
+  for (const kind of KINDS) {
+    if (!source.completeList(kind)) {
+      later.push(kind)
+      continue
+    }
+    // A grant that nobody's object asks for any more ends, whatever became of the kind.
+    if (kind === 'RoleAssignment') await sweepAssignments(deps)
+    else if (identities.areSame(kind)) await sweepKind(kind, deps)
+    else {
+      const message =
+        `${kind} was re-created, so rows of objects that are not there now stay; ` +
+        `"realmkeeper operator --accept-empty ${kind}" lets them go`
+      if ([...known(kind, rows).all()].length > 0) log.warn(message)
+    }
+  }
+  return later
+}
+
+async function sweepKind(kind: Exclude<Kind, 'RoleAssignment'>, deps: SweepDeps): Promise<void> {
+  const { source, rows, log } = deps
+  const present = new Set(source.list(kind).map(({ metadata }) => metadata.uid))
+  const orphans = [...known(kind, rows).all()].filter(({ resourceUid }) => !present.has(resourceUid))
+  const remove = { Realm: removeRealm, Client: removeClient, User: removeUser }[kind]
+  for (const { resourceUid, namespace, name } of orphans) {
+    log.info({ resource: `${kind}/${namespace}/${name}` }, 'its resource is gone: row removed')
+    await remove(deps, resourceUid)
+  }
+}
+
+function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRow, never>, 'all'> {
+  if (kind === 'Realm') return realms
+  return kind === 'Client' ? clients : users
+}
+
+async function sweepAssignments({ source, store, log }: SweepDeps): Promise<void> {
+  const uids = source.list('RoleAssignment').map(({ metadata }) => metadata.uid)
+  const present = new Set(uids)
+  const orphans = (await listRoleAssignments(store.db)).filter(({ resourceUid }) => !present.has(resourceUid))
+  for (const { resourceUid, realm, namespace, name } of orphans) {
+    log.info({ resource: `RoleAssignment/${namespace}/${name}` }, 'its resource is gone: what it granted ends')
+    await store.transaction(async (db) => {
+      await deleteRoleAssignment(db, resourceUid)
+      const details = { assignment: `${namespace}/${name}`, assignmentUid: resourceUid, cause: 'resource_gone' }
+      await appendAudit(db, store.auditWriter, [{ at: store.now(), action: 'roles_revoked', realm, details }])
+    })
+  }
+  // Grants whose assignment has not even a row: somebody wrote them by hand, or lost the other table.
+  const strays = await store.transaction((db) => deleteGrantsExceptOf(db, uids))
+  if (strays.length > 0)
+    log.warn({ assignments: strays.length }, 'grants of assignments that do not exist were removed')
+}
+
+/** Forgets what time has made useless. */
+export async function sweepExpired({ db, now }: StoreAccess): Promise<void> {
+  const at = now()
+  while ((await sweepSessions(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE);
+  while ((await sweepLoginFailures(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE);
+  await sweepChanges(db, at)
+  await sweepReplicas(db, at)
+}
+
+const EXPIRED_AT_ONCE = 5_000

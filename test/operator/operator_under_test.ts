@@ -1,0 +1,160 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { stringify } from 'yaml'
+import { runOperator } from '../../operator/main.ts'
+import type { OperatorSurroundings, RunningOperator } from '../../operator/main.ts'
+import type { Kind, Resource } from '../../operator/source/resource.ts'
+import type { ResourceEvent } from '../../operator/source/resource_source.ts'
+import { directorySource } from '../../operator/source/directory/directory_source.ts'
+import type { DirectorySource } from '../../operator/source/directory/directory_source.ts'
+import { problemText } from '../../operator/source/directory/problem.ts'
+import { createLog } from '../../process/log.ts'
+import { testDatabase } from '../support/postgres.ts'
+import type { TestDatabase } from '../support/postgres.ts'
+
+/** A document of a manifest. */
+export type Manifest = { kind: string; metadata: Record<string, unknown>; [member: string]: unknown }
+
+/** An operator on a folder of its own and a database of its own. */
+export interface OperatorUnderTest {
+  database: TestDatabase
+  directory: string
+  stateDir: string
+  /** Everything it logged, one object a line. */
+  log: Record<string, unknown>[]
+  events: (ResourceEvent & { name: string })[]
+  problems: string[]
+  /** Writes a file of manifests; the operator sees it by itself. */
+  write(file: string, ...documents: Manifest[]): Promise<void>
+  remove(file: string): Promise<void>
+  start(surroundings?: Partial<OperatorSurroundings>): Promise<RunningOperator>
+  stop(): Promise<void>
+  source(): DirectorySource
+  find<R extends Resource>(kind: Kind, name: string, namespace?: string): R | undefined
+  condition(
+    kind: Kind,
+    name: string,
+    type?: string,
+    namespace?: string,
+  ): { status: string; reason: string; message: string } | undefined
+  /** Resolves when `Ready` of this generation has this status, and reason if one is given. */
+  untilReady(kind: Kind, name: string, status?: string, reason?: string, namespace?: string): Promise<void>
+  rows<Row extends object = Record<string, unknown>>(statement: string, ...values: unknown[]): Promise<Row[]>
+  end(): Promise<void>
+}
+
+export async function operatorUnderTest(options: { now?: () => Date } = {}): Promise<OperatorUnderTest> {
+  const { now = () => new Date() } = options
+  const database = await testDatabase()
+  const directory = await mkdtemp(join(tmpdir(), 'realmkeeper-manifests-'))
+  const stateDir = await mkdtemp(join(tmpdir(), 'realmkeeper-state-'))
+  const log: Record<string, unknown>[] = []
+  const events: OperatorUnderTest['events'] = []
+  const problems: string[] = []
+  let running: RunningOperator | undefined
+  let source: DirectorySource | undefined
+
+  const present = (): DirectorySource => {
+    if (!source) throw new Error('not started')
+    return source
+  }
+  const test: OperatorUnderTest = {
+    database,
+    directory,
+    stateDir,
+    log,
+    events,
+    problems,
+    async write(file, ...documents) {
+      const path = join(directory, file)
+      await mkdir(dirname(path), { recursive: true })
+      await writeFile(path, documents.map((document) => stringify(document)).join('---\n'))
+    },
+    remove: (file) => rm(join(directory, file)),
+    async start(surroundings = {}) {
+      source = directorySource({
+        directory,
+        stateDir,
+        now,
+        pollMilliseconds: 40,
+        report: (problem) => problems.push(problemText(problem)),
+        recordEvent: (key, event) => events.push({ ...event, name: `${key.kind}/${key.name}` }),
+      })
+      running = await runOperator(configOf(database.url, directory, stateDir), {
+        now,
+        source,
+        log: createLog({
+          name: 'operator',
+          level: 'debug',
+          destination: { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+        }),
+        ...surroundings,
+      })
+      return running
+    },
+    async stop() {
+      await running?.stop()
+      running = undefined
+    },
+    source: present,
+    find: (kind, name, namespace = 'default') => present().get({ kind, namespace, name }) as never,
+    condition(kind, name, type = 'Ready', namespace = 'default') {
+      return present()
+        .get({ kind, namespace, name })
+        ?.status?.conditions?.find((condition) => condition.type === type)
+    },
+    async untilReady(kind, name, status = 'True', reason, namespace = 'default') {
+      await eventually(() => {
+        const resource = present().get({ kind, namespace, name })
+        const ready = resource?.status?.conditions?.find((condition) => condition.type === 'Ready')
+        const said = JSON.stringify(ready ?? `no Ready; ${problems.join('; ')}`)
+        if (ready?.status !== status || (reason !== undefined && ready.reason !== reason)) {
+          throw new Error(`${kind} ${name} is not ${status} ${reason ?? ''}: ${said}`)
+        }
+        if (ready.observedGeneration !== resource?.metadata.generation)
+          throw new Error(`${kind} ${name} is behind: ${said}`)
+      })
+    },
+    async rows<Row extends object>(statement: string, ...values: unknown[]) {
+      const result = await database.pool.query<Row>(statement, values)
+      return result.rows
+    },
+    async end() {
+      await test.stop()
+      await database.drop()
+      await rm(directory, { recursive: true, force: true })
+      await rm(stateDir, { recursive: true, force: true })
+    },
+  }
+  return test
+}
+
+export function configOf(databaseUrl: string, dir: string, stateDir: string) {
+  return {
+    databaseUrl,
+    baseUrl: 'http://localhost:8080',
+    dir,
+    stateDir,
+    listenHost: '127.0.0.1',
+    healthPort: 0,
+    keyringNamespace: 'realmkeeper',
+    licenseKeys: undefined,
+    requireApprovalEnforcement: false,
+    shutdownSeconds: 10,
+    logLevel: 'info' as const,
+  }
+}
+
+/** Tries until it passes, for a while that is longer than anything here takes; then the last failure is the answer. */
+export async function eventually<Result>(attempt: () => Result | Promise<Result>, millis = 20_000): Promise<Result> {
+  const end = performance.now() + millis
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (performance.now() > end) throw error
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+}
