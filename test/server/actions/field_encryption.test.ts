@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HELD, startFieldServer } from '../../support/field_world.ts'
 import type { FieldServer } from '../../support/field_world.ts'
 import type { TestAnswer } from '../../support/server.ts'
 import { resigned } from '../../support/signed_tokens.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import { upsertUser } from '../../../store/users.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let server: FieldServer
 let alice: string
@@ -192,12 +193,12 @@ describe('row 57: a role or a scope that is missing', () => {
       clientId: 'narrow',
       settings: { fullScopeAllowed: false, allowedRoles: ['_svc_dob.selfencrypt'] },
     })
-    const token = await vi.waitFor(() => server.tokenOf('alice', undefined, 'narrow'))
+    const token = await eventually(() => server.tokenOf('alice', undefined, 'narrow'))
     expect((await server.encrypt(token, { field: 'dateOfBirth', value: 'x' })).status).toBe(200)
     expect((await server.decrypt(token, { field: 'dateOfBirth', ciphertext: 'x' })).body).toEqual(REFUSED)
     // And only as long as it is allowed them.
     await server.addClient({ ...row, settings: { ...row.settings, allowedRoles: [] } })
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await server.encrypt(token, { field: 'dateOfBirth', value: 'x' })).body).toEqual(REFUSED)
     })
   })

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFieldServer } from '../../support/field_world.ts'
 import type { FieldServer } from '../../support/field_world.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import type { TestAnswer } from '../../support/server.ts'
 import type { EncryptionState, Keyring } from '../../../store/keyring/keyring.ts'
+import { eventually } from '../../support/eventually.ts'
 
 // Versions 1 to 5; the keys are the same in every keyring of this file, only their states change.
 let full: Keyring
@@ -39,7 +40,7 @@ function withStates(states: EncryptionState[]): Keyring {
 async function rotateTo(keyring: Keyring): Promise<void> {
   const primary = keyring.encryption.find(({ state }) => state === 'primary')?.version
   await server.writeKeyring(keyring)
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { body } = await server.encrypt(alice, { field: 'dateOfBirth', value: 'x' })
     expect(body.keyVersion).toBe(primary)
   })
@@ -294,7 +295,7 @@ describe('when field encryption is available', () => {
 
   test('so it does when something is missing, before the body is looked at, and after the token', async () => {
     await lapsing.addRealm({ ...lapsing.realm, encryption: { missing: ['GovernanceDisabled'] } }, null)
-    await vi.waitFor(async () => expect(await statuses()).toEqual(['field_encryption_unavailable', 200, 200]))
+    await eventually(async () => expect(await statuses()).toEqual(['field_encryption_unavailable', 200, 200]))
     const answer = await lapsing.encrypt(token, '{')
     expect([answer.status, answer.body]).toEqual([
       403,
@@ -306,7 +307,7 @@ describe('when field encryption is available', () => {
   test('a field that is removed is gone', async () => {
     const fields = lapsing.realm.fields.filter(({ name }) => name !== 'dateOfBirth')
     await lapsing.addRealm({ ...lapsing.realm, fields }, null)
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await statuses()).toEqual(['insufficient_scope', 'insufficient_scope', 'insufficient_scope']),
     )
   })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Keyring } from '../../../store/keyring/keyring.ts'
 import type { ClientRow } from '../../../store/clients.ts'
 import type { RealmRow } from '../../../store/realms.ts'
@@ -11,6 +11,7 @@ import { realmKeyring } from '../../support/realm_keyring.ts'
 import { ALICE, addAcme, ALICE_PASSWORD, SHOP_SECRET, startServer } from '../../support/server.ts'
 import type { TestAnswer, TestServer } from '../../support/server.ts'
 import { hmacWithPublicKey, resigned, tokenParts, withHeader } from '../../support/signed_tokens.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const BILLING_SECRET = 'billing-secret-for-tests'
 let server: TestServer
@@ -212,14 +213,14 @@ describe('row 37: all else is inactive and nothing more', () => {
   test('of a client that is disabled', async () => {
     const secret = 'shortlived-secret'
     const row = await server.addClient({ clientId: 'shortlived', settings: { audiences: ['shop'] } }, secret)
-    const { body } = await vi.waitFor(async () => {
+    const { body } = await eventually(async () => {
       const answer = await server.token({ ...ALICE, client_id: 'shortlived', client_secret: secret })
       expect(answer.status).toBe(200)
       return answer
     })
     expect(await isActive(body.access_token)).toBe(true)
     await server.addClient({ ...row, enabled: false })
-    await vi.waitFor(async () => expect(await isActive(body.access_token)).toBe(false))
+    await eventually(async () => expect(await isActive(body.access_token)).toBe(false))
   })
 
   test('issued before notBefore', async () => {
@@ -227,9 +228,9 @@ describe('row 37: all else is inactive and nothing more', () => {
     expect(await isActive(token)).toBe(true)
     const notBefore = new Date(Date.now() + 5000).toISOString()
     await server.addRealm({ ...realm, tokens: { ...realm.tokens, notBefore } }, null)
-    await vi.waitFor(async () => expect(await isActive(token)).toBe(false))
+    await eventually(async () => expect(await isActive(token)).toBe(false))
     await server.addRealm(realm, null)
-    await vi.waitFor(async () => expect(await isActive(token)).toBe(true))
+    await eventually(async () => expect(await isActive(token)).toBe(true))
   })
 })
 
@@ -360,7 +361,7 @@ test('row 54: pages of origins that the client lists may read it, others may not
       form: { client_id: 'shop', client_secret: SHOP_SECRET, token },
       headers: { origin },
     })
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { headers } = await asked('https://shop.example')
     expect(headers.get('access-control-allow-origin')).toBe('https://shop.example')
     expect(headers.get('access-control-allow-credentials')).toBe('true')

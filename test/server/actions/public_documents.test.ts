@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { request as rawRequest } from 'node:http'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Keyring } from '../../../store/keyring/keyring.ts'
 import type { RealmRow } from '../../../store/realms.ts'
 import { databaseLine } from '../../support/database_line.ts'
@@ -9,6 +9,7 @@ import type { DatabaseLine } from '../../support/database_line.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import { ALICE, addAcme, startServer } from '../../support/server.ts'
 import type { TestServer } from '../../support/server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let server: TestServer
 let keyring: Keyring
@@ -175,7 +176,7 @@ test('realm info', async () => {
   expect(key.export({ format: 'jwk' })).toMatchObject({ x: keyring.signing[0]!.jwk.x })
 
   await server.addRealm({ ...realm, tokens: { ...realm.tokens, notBefore: '2030-01-01T00:00:00Z' } }, null)
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await server.request(INFO)).body['tokens-not-before']).toBe(1_893_456_000)
   })
   await server.addRealm(realm, null)
@@ -183,7 +184,7 @@ test('realm info', async () => {
 
 test('a realm whose keyring never came: 503, and Retry-After', async () => {
   await server.addRealm({ realm: 'keyless' }, null)
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     for (const path of [...DISCOVERY, CERTS, INFO]) {
       const { status, headers, body } = await server.request(path.replace('acme', 'keyless'))
       expect([status, body.error], path).toEqual([503, 'keyring_unavailable'])
@@ -197,7 +198,7 @@ test('row 55: they are answered while Postgres is away, and nothing else is', as
   const { body: tokens } = await server.token(ALICE)
   database.cut()
   try {
-    await vi.waitFor(async () => expect((await server.token(ALICE)).status).toBe(503), WITHIN_SECONDS)
+    await eventually(async () => expect((await server.token(ALICE)).status).toBe(503))
     const during = await Promise.all([...DISCOVERY, CERTS, INFO].map((path) => server.request(path)))
     expect(during.map(({ status, text }) => [status, text])).toEqual(before.map(({ text }) => [200, text]))
     expect(during[2]!.headers.get('cache-control')).toBe('public, max-age=300')
@@ -207,7 +208,5 @@ test('row 55: they are answered while Postgres is away, and nothing else is', as
   } finally {
     database.mend()
   }
-  await vi.waitFor(async () => expect((await server.token(ALICE)).status).toBe(200), WITHIN_SECONDS)
+  await eventually(async () => expect((await server.token(ALICE)).status).toBe(200))
 })
-
-const WITHIN_SECONDS = { timeout: 15_000, interval: 200 }

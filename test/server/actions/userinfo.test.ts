@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClientRow } from '../../../store/clients.ts'
 import type { Keyring } from '../../../store/keyring/keyring.ts'
 import { deleteUser, upsertUser } from '../../../store/users.ts'
@@ -7,6 +7,7 @@ import { realmKeyring } from '../../support/realm_keyring.ts'
 import { ALICE, addAcme, ALICE_PASSWORD, startServer } from '../../support/server.ts'
 import type { TestAnswer, TestServer } from '../../support/server.ts'
 import { resigned } from '../../support/signed_tokens.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let server: TestServer
 let keyring: Keyring
@@ -162,7 +163,7 @@ describe('a token that is not good: 401 invalid_token, always the same', () => {
   test('another realm’s path', async () => {
     await server.addRealm({ realm: 'elsewhere' })
     const { access_token: token } = await login()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const answer = await server.request('/auth/realms/elsewhere/protocol/openid-connect/userinfo', {
         headers: bearer(token),
       })
@@ -179,7 +180,7 @@ test('row 54: CORS is for the origins of the token’s client, once the token is
   const { access_token: token } = await login()
   const asked = (authorization: string, origin = 'https://shop.example') =>
     server.request('userinfo', { headers: { authorization, origin } })
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { headers } = await asked(`Bearer ${token}`)
     expect(headers.get('access-control-allow-origin')).toBe('https://shop.example')
   })
