@@ -60,20 +60,16 @@ function create(manifest: ResourceManifest, admission: Admission): Admitted {
   return { outcome: 'changed', object }
 }
 
-/** Schema, then rules: a rule may rely on the schema. An update carries the stored status, which rules may name. */
+/** Schema, then rules: a rule may rely on the schema. On an update the stored status is there, which rules may name. */
 function check(
   manifest: ResourceManifest,
   admission: Admission,
   held?: HeldObject,
 ): { spec: unknown; problems: FieldProblem[] } {
   const { kind, namespace, name, labels, annotations, body } = manifest
-  const object = {
-    ...body,
-    metadata: { namespace, name, labels, annotations },
-    ...(held?.status && { status: held.status }),
-  }
-  const valid = admission.defaultAndValidate(kind, object)
+  const valid = admission.defaultAndValidate(kind, { ...body, metadata: { namespace, name, labels, annotations } })
   if (valid.problems.length > 0) return { spec: undefined, problems: valid.problems }
-  const { problems } = admission.evaluateRules(kind, valid.value, held && objectOf(held))
+  const object = { ...valid.value, ...(held?.status && { status: held.status }) }
+  const { problems } = admission.evaluateRules(kind, object, held && objectOf(held))
   return { spec: valid.value['spec'], problems }
 }

@@ -100,11 +100,10 @@ function withDecision({ as, content }: Written, held: HeldObject, admission: Adm
   }
   const object = { ...held, status }
   const valid = admission.defaultAndValidate(held.kind, objectOf(object))
-  const problems =
-    valid.problems.length > 0
-      ? valid.problems
-      : admission.evaluateRules(held.kind, valid.value, objectOf(held)).problems
-  const [problem] = problems
+  const rules =
+    valid.problems.length > 0 ? [] : admission.evaluateRules(held.kind, valid.value, objectOf(held)).problems
+  // The rest of the status is the operator's: an approver is not told of it.
+  const problem = [...valid.problems, ...rules].find(({ path }) => path[1] === 'approvals' || path[1] === 'conditions')
   return problem ? `not counted: ${problem.path.at(-1) ?? ''} ${problem.message}` : object
 }
 

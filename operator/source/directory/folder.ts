@@ -28,13 +28,14 @@ export interface FolderReading {
 }
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024
-const MAX_UNSETTLED_LOOKS = 5
+const SETTLED_MILLISECONDS = 40
+const MAX_UNSETTLED_LOOKS = 8
 
 interface Known {
   /** Size, times and inode of what was read; a file is opened only when these changed. */
   stamp?: string
-  /** A changed stamp seen once: a file is read when two looks found the same, never half-written. */
-  candidate?: string
+  /** A changed stamp, and since when: a file is read when it stayed the same for a while, never half-written. */
+  candidate?: { stamp: string; since: number }
   unsettledLooks: number
   file?: ManifestFile
   /** Parsed values by digest of their text. */
@@ -53,8 +54,9 @@ export function manifestFolder(directory: string): { read(): Promise<FolderReadi
       entry.unsettledLooks = 0
       return
     }
-    if (!first && entry.candidate !== stamp && entry.unsettledLooks < MAX_UNSETTLED_LOOKS) {
-      entry.candidate = stamp
+    if (entry.candidate?.stamp !== stamp) entry.candidate = { stamp, since: performance.now() }
+    const settled = performance.now() - entry.candidate.since >= SETTLED_MILLISECONDS
+    if (!first && !settled && entry.unsettledLooks < MAX_UNSETTLED_LOOKS) {
       entry.unsettledLooks++
       reading.unsettled = true
       return

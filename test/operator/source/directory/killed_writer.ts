@@ -16,10 +16,14 @@ const source = directorySource({
 await source.start()
 console.log('started')
 
+let edited = 0
 for (let round = 0; ; round++) {
   const base = ['apiVersion: realmkeeper.io/v1alpha1', 'kind: User', 'metadata: {name: alice}']
   const spec = `spec: {realmRef: {name: acme}, username: alice, firstName: "${process.pid}-${round}"}`
-  writeFileSync(join(directory, 'alice.yaml'), [...base, spec, ''].join('\n'))
+  if (performance.now() > edited + 80) {
+    edited = performance.now()
+    writeFileSync(join(directory, 'alice.yaml'), [...base, spec, ''].join('\n'))
+  }
   for (const resource of source.list('User')) {
     const { uid, generation } = resource.metadata
     // What is told here was handed out: it has to be there after the crash.
