@@ -4,7 +4,7 @@ import type { DecideInput, Decided } from './input.ts'
 import { tally } from './quorum.ts'
 import { readyCondition, setBackCondition } from './ready.ts'
 import { openGeneration, recall } from './recall.ts'
-import { requestIn, requestOf } from './request.ts'
+import { requestMeanwhile, requestOf } from './request.ts'
 import { resolve } from './resolve.ts'
 import type { Found } from './resolve.ts'
 import { deniedSince, keep } from './serving.ts'
@@ -42,7 +42,7 @@ export function decide(input: DecideInput): Decided {
   const denied = memory.outcome === 'Denied' || votes.deniedBy.length > 0
   const outrun = memory.serving !== undefined && deniedSince(memory.serving, assignment, stated, own)
   const kept = keep(memory.serving, { assignment, found, denied: denied || outrun, now })
-  const request = presentRequest(memory, input, found)
+  const request = presentRequest(memory, input, found, !before && isForgotten(input))
   const {
     outcome,
     serving,
@@ -111,9 +111,27 @@ function setBack(input: DecideInput, before: Granted): Decided {
   }
 }
 
-function presentRequest(memory: Granted, { assignment, now }: DecideInput, found: Found): Request | undefined {
-  if (!found.resolved) return memory.resolvedAt === undefined ? undefined : requestIn(memory)
-  const request = requestOf(memory, assignment, found, now)
+/** Whether decisions on this generation were made about something that is no longer known. */
+function isForgotten({ assignment, remembered, stated, recorded }: DecideInput): boolean {
+  const rows = recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
+  if (rows.length === 0 && !remembered.status) return false
+  return (
+    rows.some(({ generation }) => generation === assignment.generation) ||
+    stated.some((one) => one.observedUID === assignment.uid && one.observedGeneration === assignment.generation)
+  )
+}
+
+function presentRequest(
+  memory: Granted,
+  { assignment, now }: DecideInput,
+  found: Found,
+  isForgotten: boolean,
+): Request | undefined {
+  if (!found.resolved)
+    return memory.resolvedAt === undefined ? undefined : requestMeanwhile(memory, assignment, found.realm)
+  const request = isForgotten
+    ? { ...requestOf(memory, assignment, found, now), startsOver: 'DecisionUnproven' as const }
+    : requestOf(memory, assignment, found, now)
   // Where nobody has to decide, what roles are composed of is the realm's to say at any time.
   return needsDecision(request, found.realm.governance) ? request : { ...request, roles: found.roles }
 }

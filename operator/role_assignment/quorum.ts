@@ -49,16 +49,15 @@ export function tally(ballot: Ballot): Tally {
   const said = present.filter(isOthers)
   const known = rows.filter((row) => row.generation === generation && isOthers(row))
 
-  const denials: ReadonlyMap<string, { approver: string }> = byName(
-    [...known, ...said].filter(({ decision }) => decision === 'Denied'),
-  )
-  const knownKeys = byName(known)
-  const knownDenials = byName(known.filter(({ decision }) => decision === 'Denied'))
+  const everybody = byName<{ approver: string }>([...known, ...said])
+  const denials = new Set([...known, ...said].filter(({ decision }) => decision === 'Denied').map(keyOf))
+  const knownKeys = new Set(known.map(keyOf))
+  const knownDenials = new Set(known.filter(({ decision }) => decision === 'Denied').map(keyOf))
   const before = setAsideSoFar(memory, rows)
   const setAside = new Map(before)
   // With more set aside than can be remembered, nobody can tell any more who is not among them.
   const full = before.size >= MAX_UNCOUNTED
-  const counted: Map<string, { approver: string }> = byName(known.filter(({ decision }) => decision === 'Approved'))
+  const counted = new Set(known.filter(({ decision }) => decision === 'Approved').map(keyOf))
   const record: StatedDecision[] = []
   const waiting: string[] = []
 
@@ -67,7 +66,7 @@ export function tally(ballot: Ballot): Tally {
     if (full || denials.has(key) || knownKeys.has(key)) continue
     const fate = approvalsFate(before.get(key)?.reason, ballot)
     if (fate === 'record') record.push(decision)
-    if (fate === 'record' || fate === 'count') counted.set(key, decision)
+    if (fate === 'record' || fate === 'count') counted.add(key)
     if (fate === 'wait') waiting.push(decision.approver)
     // What counts without proof is remembered as unproven all the same: it counts no longer than the gap lasts.
     if (fate === 'count') setAside.set(key, { approver: decision.approver, generation, reason: 'DecisionUnproven' })
@@ -80,15 +79,15 @@ export function tally(ballot: Ballot): Tally {
       setAside.set(key, { approver: decision.approver, generation, reason: 'DecisionUnproven' })
     }
   }
-  for (const key of denials.keys()) counted.delete(key)
+  for (const key of denials) counted.delete(key)
 
   return {
-    approvers: full ? [] : spelled(counted),
-    deniedBy: spelled(denials),
+    approvers: full ? [] : spelled(counted, everybody),
+    deniedBy: spelled(denials, everybody),
     record,
     uncounted: remembered(setAside, generation, onThisObject, rows),
     setAside: withoutKeys(setAside, denials),
-    newlySetAside: withoutKeys(setAside, new Map<string, unknown>([...denials, ...before])),
+    newlySetAside: withoutKeys(setAside, new Set([...denials, ...before.keys()])),
     waiting,
     requesterTried: said.length < present.length,
   }
@@ -111,15 +110,20 @@ function isReason(fate: Fate): fate is Uncounted['reason'] {
   return fate === 'DecidedTooEarly' || fate === 'DecisionUnproven'
 }
 
-/** The first of each name. */
+function keyOf({ approver }: { approver: string }): string {
+  return nameKey(approver)
+}
+
+/** One of each name, the same one in whatever order they come. */
 function byName<Named extends { approver: string }>(list: readonly Named[]): Map<string, Named> {
-  return new Map(list.toReversed().map((named) => [nameKey(named.approver), named]))
+  const sorted = list.toSorted((one, other) => (one.approver < other.approver ? 1 : -1))
+  return new Map(sorted.map((named) => [nameKey(named.approver), named]))
 }
 
-function spelled(map: ReadonlyMap<string, { approver: string }>): string[] {
-  return [...map.values()].map(({ approver }) => approver).toSorted()
+function spelled(keys: Iterable<string>, everybody: ReadonlyMap<string, { approver: string }>): string[] {
+  return [...keys].map((key) => everybody.get(key)?.approver ?? key).toSorted()
 }
 
-function withoutKeys(marks: SetAside, others: ReadonlyMap<string, unknown>): Uncounted[] {
+function withoutKeys(marks: SetAside, others: ReadonlySet<string>): Uncounted[] {
   return [...marks].filter(([key]) => !others.has(key)).map(([, mark]) => mark)
 }

@@ -148,7 +148,7 @@ function startedOver(reason: NonNullable<Request['startsOver']>): string {
   const what = {
     RealmReplaced: 'the Realm is another one than the request was for',
     SubjectReplaced: 'the User is another one than the request was for',
-    DecisionUnproven: 'this generation asked for something else when it was first seen',
+    DecisionUnproven: 'what decisions on this generation were about is not known any more',
   }[reason]
   return `${what}; decisions made so far do not count: ${NEW_GENERATION}`
 }

@@ -1,7 +1,8 @@
+import { expandRoles } from './expand_roles.ts'
 import type { Granted, Request, ResolvedGranted } from './granted.ts'
 import type { Assignment, Governance } from './input.ts'
 import { sameParties } from './resolve.ts'
-import type { Found } from './resolve.ts'
+import type { Found, Realm } from './resolve.ts'
 import { millis } from './time.ts'
 
 type Resolved = Extract<Found, { resolved: true }>
@@ -20,20 +21,19 @@ export function requestOf(memory: Granted, assignment: Assignment, found: Resolv
   const startsOver = whyStartOver(memory, fresh)
   if (startsOver) return { ...fresh, startsOver }
 
-  const present = new Set(found.roles)
   return {
     ...fresh,
     resolvedAt: memory.resolvedAt,
-    roles: memory.roles.filter((role) => present.has(role)),
+    roles: stillThere(memory.roles, found.roles),
     requiredApprovals: Math.max(memory.requiredApprovals, fresh.requiredApprovals),
     ...(memory.startsOver && { startsOver: memory.startsOver }),
   }
 }
 
-/** The members of a request alone. */
-export function requestIn(granted: ResolvedGranted): Request {
-  const { generation: _, outcome: __, uncounted: ___, serving: ____, ...request } = granted
-  return request
+/** The request as it was, while something is missing: less what the realm took away. */
+export function requestMeanwhile(memory: ResolvedGranted, { roles }: Assignment, realm: Realm | undefined): Request {
+  const { generation: _, outcome: __, uncounted: ___, serving: ____, ...request } = memory
+  return realm ? { ...request, roles: stillThere(request.roles, expandRoles(roles, realm).roles) } : request
 }
 
 function snapshot(assignment: Assignment, { realm, parties, roles }: Resolved, now: Date): Request {
@@ -58,6 +58,11 @@ function whyStartOver(then: Request, now: Request): Request['startsOver'] {
     then.expiresAt === now.expiresAt &&
     then.durationSeconds === now.durationSeconds
   return sameContent ? undefined : 'DecisionUnproven'
+}
+
+function stillThere(before: readonly string[], now: readonly string[]): string[] {
+  const present = new Set(now)
+  return before.filter((role) => present.has(role))
 }
 
 /** At least one, whatever a Realm says: no quorum of nobody. */

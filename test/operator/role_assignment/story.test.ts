@@ -349,6 +349,16 @@ describe('row 112: roles change in the realm', () => {
     ])
   })
 
+  test('a listed role that leaves the realm while a request waits is asked for anew', () => {
+    const seen = tell([
+      ['asked', (w) => edit(w, { roles: ['auditor', 'viewer'] }), 'PendingApproval:'],
+      ['auditor is gone', undefine('auditor'), 'RoleNotFound:'],
+      ['another auditor comes', define('auditor'), 'PendingApproval:'],
+    ])
+    expect(reconcile(seen).ready.message).toContain('defined in the realm since it was asked for: auditor: edit spec')
+    tell([['approved', (w) => approve(w, 'bob'), 'PendingApproval: viewer']], seen)
+  })
+
   test('a listed role that leaves the realm goes at once, and does not come back by its name alone', () => {
     const seen = tell([
       ['asked', (w) => edit(w, { roles: ['auditor', 'viewer'] }), 'PendingApproval:'],

@@ -1,0 +1,249 @@
+import type { Assignment, Enforcement, Governance } from '../../../operator/role_assignment/input.ts'
+import type { StatedDecision } from '../../../operator/role_assignment/stated_decisions.ts'
+import type { World } from './world.ts'
+
+/**
+ * An independent, simplistic account of who may hold what. It keeps no state of its own: from the whole history it
+ * looks for a generation that was approved (or needed no approval) and for anything since that took the role away.
+ * It says when a role must not be held; `mustHold` says when it must.
+ */
+export interface Seen {
+  at: number
+  assignment: Assignment
+  /** Absent while the realm is missing. */
+  realm: { uid: string; roles: Record<string, readonly string[]>; governance: Governance } | undefined
+  user: string | undefined
+  mode: Enforcement['mode']
+  required: boolean
+  stated: WrittenDecision[]
+  memoryLost: boolean
+}
+
+/** A decision, and whether admission would have refused it. */
+export interface WrittenDecision extends StatedDecision {
+  forged?: boolean
+}
+
+export function observe(world: World): Seen {
+  const { assignment, realm, refused, user, enforcement, stated, now, row, status, statusTrusted } =
+    structuredClone(world)
+  const own = [...realm.fieldRoles, 'svc-realm-admin'].map((name) => [name, []] as const)
+  const defined = realm.roles.map(({ name, composites = [] }) => [name, [...composites]] as const)
+  return {
+    at: now.getTime(),
+    assignment,
+    realm: refused
+      ? undefined
+      : { uid: realm.uid, roles: Object.fromEntries([...defined, ...own]), governance: realm.governance },
+    user: user?.realmUid === realm.uid ? user.uid : undefined,
+    mode: enforcement.mode,
+    required: enforcement.required,
+    stated,
+    memoryLost: !row && !(status && statusTrusted),
+  }
+}
+
+/** Why a role that is held must not be; undefined when some generation covers it. */
+export function mayHold(role: string, history: Seen[]): string | undefined {
+  const last = history.length - 1
+  const now = history[last]!
+  if (!isResolved(now) && !(now.realm && now.user)) return 'realm or subject is missing'
+  if (now.assignment.deleting) return 'it is being deleted'
+
+  const generations = new Set(history.filter(sameObject(now)).map(({ assignment }) => assignment.generation))
+  const reasons = [...generations].map((generation) => `${generation}: ${uncovered(role, generation, history)}`)
+  return reasons.some((reason) => reason.endsWith('undefined')) ? undefined : reasons.join('; ')
+}
+
+/** The roles that have to be held, where nothing at all stands in the way of the present generation. */
+export function mustHold(history: Seen[]): string[] {
+  const now = history.at(-1)!
+  if (!isResolved(now) || history.slice(1).some(({ memoryLost }) => memoryLost)) return []
+  const generation = history.filter(
+    (seen) => sameObject(now)(seen) && seen.assignment.generation === now.assignment.generation,
+  )
+  const { expiresAt, durationSeconds, roles } = now.assignment
+  const plain =
+    expiresAt === undefined &&
+    durationSeconds === undefined &&
+    generation.every(
+      (seen) =>
+        isResolved(seen) &&
+        !seen.assignment.deleting &&
+        ['enforced', 'development'].includes(seen.mode) &&
+        JSON.stringify(seen.realm!.roles) === JSON.stringify(now.realm!.roles) &&
+        seen.realm!.uid === now.realm!.uid &&
+        seen.user === now.user &&
+        seen.realm!.governance.pendingTimeoutSeconds === undefined &&
+        denials(seen).length === 0,
+    ) &&
+    history.every(({ stated, assignment }) =>
+      stated.every(({ forged, observedGeneration }) => !forged && observedGeneration <= assignment.generation),
+    )
+  if (!plain) return []
+  const free = !needsDecision(now)
+  const approvers = new Set(generation.flatMap((seen) => approvals(seen)))
+  const quorum = Math.max(...generation.map((seen) => seen.realm!.governance.requiredApprovals))
+  return free || approvers.size >= quorum ? [...closure(roles, now.realm!.roles)] : []
+}
+
+function uncovered(role: string, generation: number, history: Seen[]): string | undefined {
+  const now = history.at(-1)!
+  const of = (seen: Seen) => sameObject(now)(seen) && seen.assignment.generation === generation
+  // Where all memory of what was asked is lost, it is asked anew: for approvers who had not decided yet.
+  const starts = history.flatMap(({ memoryLost }, index) => (index === 0 || memoryLost ? [index] : []))
+  const reasons = starts.map((start) => {
+    const asked = history.findIndex((seen, index) => index >= start && of(seen) && isResolved(seen))
+    return asked < 0 ? 'never resolved' : uncoveredSince(asked, role, history, of)
+  })
+  return reasons.includes(undefined) ? undefined : reasons.join(' or ')
+}
+
+function uncoveredSince(asked: number, role: string, history: Seen[], of: (seen: Seen) => boolean): string | undefined {
+  const decided = history.findIndex(
+    (_, index) => index >= asked && of(history[index]!) && isApproved(history, asked, index),
+  )
+  const free = history.findIndex(
+    (seen, index) => index >= asked && of(seen) && isResolved(seen) && mayGrant(seen) && !needsDecision(seen),
+  )
+  const reasons = [
+    decided < 0 ? 'not approved' : lost(role, history, { granted: decided, covered: asked }),
+    free < 0 ? 'not free' : freeLost(role, history, free, of),
+  ]
+  return reasons.includes(undefined) ? undefined : reasons.join(' and ')
+}
+
+/** Whether a quorum of valid approvals had been seen, after all was there and before it was too late. */
+function isApproved(history: Seen[], asked: number, index: number): boolean {
+  const seen = history[index]!
+  const span = history.slice(asked, index + 1).filter((one) => one.assignment.uid === seen.assignment.uid)
+  if (!isResolved(seen) || !mayGrant(seen)) return false
+  const known = span.filter((one) => one.realm)
+  if (known.some((one) => one.realm!.uid !== history[asked]!.realm!.uid)) return false
+  if (known.some((one) => one.user !== undefined && one.user !== history[asked]!.user)) return false
+
+  const { pendingTimeoutSeconds } = seen.realm!.governance
+  if (
+    pendingTimeoutSeconds !== undefined &&
+    seen.at >= history[asked]!.at + pendingTimeoutSeconds * 1000 &&
+    index > asked
+  ) {
+    // Confirming what an earlier generation gives is never late, so being late alone proves nothing.
+    if (history.slice(0, asked).length === 0) return false
+  }
+  const early = new Set(
+    history
+      .slice(0, asked)
+      .filter(
+        (one) => one.assignment.generation === seen.assignment.generation && one.assignment.uid === seen.assignment.uid,
+      )
+      .flatMap((one) => approvals(one)),
+  )
+  const names = new Set(span.flatMap((one) => approvals(one)).filter((name) => !early.has(name)))
+  const quorum = Math.max(...known.filter(isResolved).map((one) => one.realm!.governance.requiredApprovals))
+  return names.size >= quorum
+}
+
+function freeLost(role: string, history: Seen[], free: number, of: (seen: Seen) => boolean): string | undefined {
+  const covered = history.findIndex(
+    (seen, index) =>
+      index >= free &&
+      of(seen) &&
+      isResolved(seen) &&
+      mayGrant(seen) &&
+      !needsDecision(seen) &&
+      closure(seen.assignment.roles, seen.realm!.roles).has(role),
+  )
+  if (covered < 0) return 'free, but not of this role'
+  // Who is granted without a decision is granted anew when the subject is another one.
+  const last = history.findLastIndex(
+    (seen, index) =>
+      index >= covered &&
+      of(seen) &&
+      isResolved(seen) &&
+      mayGrant(seen) &&
+      !needsDecision(seen) &&
+      closure(seen.assignment.roles, seen.realm!.roles).has(role),
+  )
+  const sameParties =
+    history[free]!.user === history[last]!.user && history[free]!.realm!.uid === history[last]!.realm!.uid
+  return lost(role, history, { granted: sameParties ? free : last, covered: last })
+}
+
+/** What happened since a grant that took a role away. */
+function lost(
+  role: string,
+  history: Seen[],
+  { granted, covered }: { granted: number; covered: number },
+): string | undefined {
+  const now = history.at(-1)!
+  const grant = history[granted]!
+  const origin = history[covered]!
+  if (!closure(origin.assignment.roles, origin.realm!.roles).has(role))
+    return 'not among the roles that were decided on'
+
+  for (const seen of history.slice(Math.min(granted, covered)).filter(sameObject(now))) {
+    if (denials(seen).length > 0) return 'denied'
+  }
+  for (const seen of history.slice(covered).filter(sameObject(now))) {
+    if (seen.realm && seen.realm.uid !== origin.realm!.uid) return 'another realm'
+    if (seen.realm && seen.user !== undefined && seen.user !== origin.user) return 'another subject'
+    if (seen.realm && !closure(seen.assignment.roles, seen.realm.roles).has(role))
+      return 'no longer asked for, or no longer a part'
+  }
+  for (const { assignment } of history.slice(granted).filter(sameObject(now))) {
+    if (assignment.expiresAt !== undefined && Date.parse(assignment.expiresAt) <= now.at) return 'past its end'
+    if (assignment.durationSeconds !== undefined && grant.at + assignment.durationSeconds * 1000 <= now.at)
+      return 'lasted long enough'
+  }
+  return undefined
+}
+
+function approvals({ assignment, stated, required }: Seen): string[] {
+  return stated
+    .filter(({ decision, forged }) => decision === 'Approved' && !(forged && required))
+    .filter((one) => one.observedUID === assignment.uid && one.observedGeneration === assignment.generation)
+    .map(({ approver }) => approver.toLowerCase())
+    .filter((name) => name !== assignment.requestedBy.toLowerCase())
+}
+
+function denials({ assignment, stated }: Seen): StatedDecision[] {
+  return stated.filter(
+    (one) =>
+      one.decision === 'Denied' &&
+      one.observedUID === assignment.uid &&
+      one.observedGeneration === assignment.generation &&
+      one.approver.toLowerCase() !== assignment.requestedBy.toLowerCase(),
+  )
+}
+
+function isResolved({ assignment, realm, user }: Seen): boolean {
+  return realm !== undefined && user !== undefined && assignment.roles.every((role) => Object.hasOwn(realm.roles, role))
+}
+
+function mayGrant({ mode, required }: Seen): boolean {
+  return !required || mode === 'enforced' || mode === 'development'
+}
+
+function needsDecision({ assignment, realm }: Seen): boolean {
+  return (
+    realm!.governance.enabled || assignment.roles.some((role) => role.startsWith('_svc_') || role.startsWith('svc-'))
+  )
+}
+
+function closure(
+  roles: readonly string[],
+  defined: Record<string, readonly string[]>,
+  found = new Set<string>(),
+): Set<string> {
+  for (const role of roles) {
+    if (found.has(role) || !defined[role]) continue
+    found.add(role)
+    closure(defined[role], defined, found)
+  }
+  return found
+}
+
+function sameObject(now: Seen): (seen: Seen) => boolean {
+  return ({ assignment }) => assignment.uid === now.assignment.uid
+}
