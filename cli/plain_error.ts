@@ -14,6 +14,7 @@ const WRITTEN_FOR_PEOPLE = new Set([
   'EmbeddedPostgresError',
   'LicenseKeyError',
   'ListenError',
+  'OperatorConfigError',
   'PlainError',
   'SchemaMismatch',
   'ServerConfigError',

@@ -9,6 +9,12 @@ export interface Surroundings {
   now: () => Date
 }
 
+export interface Running {
+  stop(): Promise<void>
+  /** Resolves when it cannot go on. */
+  failed?: Promise<Error>
+}
+
 /** Time to close what remains when requests in flight were cut off. */
 const CLOSING_MILLIS = 3_000
 
@@ -19,7 +25,7 @@ const CLOSING_MILLIS = 3_000
 export async function startProcess(
   name: string,
   { logLevel, shutdownSeconds }: { logLevel: 'debug' | 'info' | 'warn' | 'error'; shutdownSeconds: number },
-  start: (surroundings: Surroundings) => Promise<{ stop(): Promise<void> }>,
+  start: (surroundings: Surroundings) => Promise<Running>,
 ): Promise<void> {
   const log = createLog({ name, level: logLevel })
   const deadlineMillis = shutdownSeconds * 1000 + CLOSING_MILLIS
@@ -27,6 +33,10 @@ export async function startProcess(
   try {
     const running = await start({ log, now: () => new Date() })
     shutdown.add(name, () => running.stop())
+    void running.failed?.then((error) => {
+      logFailure(log, error)
+      return shutdown.begin('it cannot go on', 1)
+    })
   } catch (error) {
     // SIGTERM while it starts: what then fails, fails because of it.
     if (!shutdown.signal.aborted) logFailure(log, error)
@@ -36,5 +46,5 @@ export async function startProcess(
 
 function logFailure(log: Logger, error: unknown): void {
   if (isForThePerson(error)) log.fatal(error.message)
-  else log.fatal({ err: error }, 'the start failed')
+  else log.fatal({ err: error }, error instanceof Error ? error.message : String(error))
 }

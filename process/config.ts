@@ -97,7 +97,7 @@ export const SERVER_SETTINGS = {
   keyringDir: optionalText({
     flag: 'keyring-dir',
     placeholder: 'dir',
-    description: 'state directory to read keyrings from, in place of a cluster',
+    description: 'keyring Secrets as <dir>/<namespace>/<name>.json, in place of a cluster',
   }),
   shutdownSeconds,
   logLevel,

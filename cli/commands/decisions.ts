@@ -6,6 +6,7 @@ import { APPROVER_SETTINGS } from '../../process/config.ts'
 import { stateDirectoryOf } from '../dev/state_directory.ts'
 import { addSettings, configOf } from '../options.ts'
 import { PlainError } from '../plain_error.ts'
+import { outcomeAfter } from './decision_outcome.ts'
 import { assignmentText, pendingText } from './assignment_text.ts'
 
 type Output = 'text' | 'json' | 'name'
@@ -68,7 +69,10 @@ function addDecision(program: Command, verb: string, decision: 'Approved' | 'Den
   addSettings(command, APPROVER_SETTINGS).action(
     async (name: string, { namespace, comment }: { namespace?: string; comment?: string }) => {
       const { decide } = await import('../decisions/decide.ts')
+      const { describeAssignment } = await import('../decisions/list_assignments.ts')
       const approver = configOf(command, APPROVER_SETTINGS).as ?? loginName()
+      const look = () => describeAssignment({ ...whereOf(command), name, namespace, now: new Date() })
+      const before = await look()
       const decided = await decide({
         ...whereOf(command),
         name,
@@ -78,9 +82,15 @@ function addDecision(program: Command, verb: string, decision: 'Approved' | 'Den
         decision,
         now: new Date(),
       })
-      const { namespace: in_, generation, file, line, outcome } = decided
-      const said = outcome === 'unchanged' ? `had been ${decision.toLowerCase()} before` : decision.toLowerCase()
-      console.log(`${in_}/${decided.name} ${said} by ${approver}, generation ${generation} (${file}:${line})`)
+
+      const what = `${decided.namespace}/${decided.name}`
+      if (decided.outcome === 'unchanged') {
+        console.log(`${what} had been ${decision.toLowerCase()} by ${approver} before`)
+        return
+      }
+      const place = `generation ${decided.generation}, ${decided.file}:${decided.line}`
+      console.log(`${what} ${decision.toLowerCase()} by ${approver} (${place})`)
+      console.log(await outcomeAfter(before, look))
     },
   )
 }

@@ -32,7 +32,7 @@ export interface DevOptions {
 
 const DEADLINE_MILLIS = 20_000
 const CHILD_SHUTDOWN_SECONDS = 8
-const LICENSE_LOOK_MILLIS = 1_000
+const LICENSE_LOOK_MILLIS = 500
 
 /**
  * Runs PostgreSQL, the operator and the server on one machine until it is told to end. Resolves when all is ready and
@@ -103,22 +103,16 @@ async function start(
     child.keep()
     say(`the ${name} is ready (${since()})`)
   }
-  await Promise.all([
-    run('operator', config.operatorHealthPort, [
-      '--dir',
-      directory,
-      '--state-dir',
-      stateDir,
-      '--license-keys',
-      licenseKeys,
-    ]),
-    run('server', config.healthPort, ['--listen-port', String(config.listenPort), '--keyring-dir', stateDir]),
-  ])
+  // One after the other: a server that starts before the schema is there would say so.
+  const reads = ['--dir', directory, '--state-dir', stateDir, '--license-keys', licenseKeys]
+  await run('operator', config.operatorHealthPort, reads)
+  const serves = ['--listen-port', String(config.listenPort), '--keyring-dir', `${stateDir}/secrets`]
+  await run('server', config.healthPort, serves)
   keepLicensed(stateDir, shutdown, say, now)
 
-  const held = await untilSettled(() => heldBy(stateDir), shutdown.signal)
+  const table = await untilSettled(() => readyTable(heldBy(stateDir).values()), shutdown.signal)
   say('')
-  for (const line of readyTable(held.values())) say(line)
+  for (const line of table) say(line)
   say('')
   say(`Ready at ${baseUrl} (${since()}). Edit the manifests, and what you save is served. Ctrl-C ends it.`)
   say('')
@@ -141,17 +135,16 @@ async function refuseOccupiedPorts({ listenHost: host, ...config }: DevConfig): 
 
 /** A Realm may refer to a license at any time, so this looks for as long as `dev` runs. */
 function keepLicensed(stateDir: string, shutdown: Shutdown, say: (line: string) => void, now: () => Date): void {
-  let busy = false
+  async function look(): Promise<void> {
+    for (const line of await issueMissingLicenses(stateDir, heldBy(stateDir), now())) say(line)
+  }
+
+  let looking: Promise<void> | undefined
   const timer = setInterval(() => {
-    if (busy) return
-    busy = true
-    issueMissingLicenses(stateDir, heldBy(stateDir), now())
-      .then(
-        (lines) => lines.forEach(say),
-        (error: unknown) => say(error instanceof Error ? error.message : String(error)),
-      )
+    looking ??= look()
+      .catch((error: unknown) => say(error instanceof Error ? error.message : String(error)))
       .finally(() => {
-        busy = false
+        looking = undefined
       })
   }, LICENSE_LOOK_MILLIS)
   shutdown.add('licenses', () => clearInterval(timer))

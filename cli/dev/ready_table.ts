@@ -5,11 +5,6 @@ import type { Held, HeldObject } from '../../operator/source/directory/held_obje
 /** Beyond this many resources only those that are not ready get a row of their own. */
 const MOST_ROWS = 30
 
-/** True when the operator has said something about the present generation of every resource. */
-export function isSettled(held: Iterable<Held>): boolean {
-  return [...held].filter(isHeldObject).every((object) => readyOf(object) !== undefined)
-}
-
 /** What is ready, and what waits and why, one line each. */
 export function readyTable(held: Iterable<Held>): string[] {
   const objects = [...held].filter(isHeldObject).toSorted(byKindAndName)

@@ -19,8 +19,8 @@ export function tour({ baseUrl, directory }: { baseUrl: string; directory: strin
 
   # two role assignments wait for a second pair of eyes; approve them
   npx realmkeeper pending --dir ${directory}
-  npx realmkeeper approve alice-realm-admin --namespace quickstart --dir ${directory}
-  npx realmkeeper approve quickstart-dob --namespace quickstart --dir ${directory}
+  npx realmkeeper approve alice-realm-admin --dir ${directory}
+  npx realmkeeper approve quickstart-dob --dir ${directory}
 
   # a token with the new roles; encrypt and decrypt
   T=$(login 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt')

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Held } from '../../operator/source/directory/held_object.ts'
 import { PlainError } from '../plain_error.ts'
-import { isSettled } from './ready_table.ts'
 
 const LOOK_MILLIS = 100
 const READY_MILLIS = 60_000
-const SETTLED_MILLIS = 10_000
+const QUIET_MILLIS = 1_200
+const SETTLED_MILLIS = 6_000
 
 export interface UntilReadyOptions {
   name: string
@@ -47,15 +46,20 @@ async function readiness(url: string): Promise<string> {
   }
 }
 
-/** Waits until every resource was looked at, but no longer than a person would: what is left then waits, and says so. */
-export async function untilSettled(
-  look: () => ReadonlyMap<string, Held>,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Held>> {
+/**
+ * The table of what is ready, once it has stopped changing; but no later than a person would look at it. What then
+ * still waits says so itself.
+ */
+export async function untilSettled(table: () => string[], signal: AbortSignal): Promise<string[]> {
   const began = performance.now()
+  let last = table()
+  let changed = began
   for (;;) {
-    const held = look()
-    if (isSettled(held.values()) || performance.now() - began > SETTLED_MILLIS) return held
     await sleep(LOOK_MILLIS, undefined, { signal })
+    const present = table()
+    const at = performance.now()
+    if (present.join('\n') !== last.join('\n')) changed = at
+    last = present
+    if (at - changed > QUIET_MILLIS || at - began > SETTLED_MILLIS) return present
   }
 }

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AssignmentRow } from '../decisions/assignment_row.ts'
+
+const LOOK_MILLIS = 100
+/** The serving process looks every 500 ms. */
+const PATIENCE_MILLIS = 4_000
+
+/**
+ * What became of an assignment after a decision was written: waits until the serving process has said something new
+ * about it, so that a next command finds it done. One line for a person.
+ * @param look the assignment as held at this moment
+ */
+export async function outcomeAfter(before: AssignmentRow, look: () => Promise<AssignmentRow>): Promise<string> {
+  const said = saidOf(before)
+  for (let waited = 0; waited < PATIENCE_MILLIS; waited += LOOK_MILLIS) {
+    const row = await look()
+    if (saidOf(row) !== said) return row.ready ? `${row.state}: ${row.ready.message}` : row.state
+    await sleep(LOOK_MILLIS)
+  }
+  return 'written, and not looked at yet: is "realmkeeper dev" running on this directory?'
+}
+
+function saidOf({ state, ready, quorum, generation }: AssignmentRow): string {
+  return JSON.stringify([state, ready, quorum, generation])
+}
