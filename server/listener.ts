@@ -3,22 +3,35 @@ import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { randomUUID } from 'node:crypto'
 
+/** How long a caller may take. Milliseconds. */
+export interface Patience {
+  headers: number
+  /** The whole request, its body included. */
+  request: number
+  /** Nothing comes and nothing goes: callers that do not read their answers. */
+  silence: number
+  /** Between two requests. Longer than a proxy keeps an idle connection, so that it is the proxy who closes it. */
+  keepAlive: number
+  /** How often the first two are looked at. */
+  check: number
+}
+
+const PATIENCE: Patience = { headers: 10_000, request: 30_000, silence: 60_000, keepAlive: 65_000, check: 2_000 }
+
 /** The HTTP server with its bounds: nobody keeps a connection busy for longer than an honest caller needs. */
-export function createListener(listener: RequestListener): Server {
+export function createListener(listener: RequestListener, patience = PATIENCE): Server {
   const server = createServer(
     {
       maxHeaderSize: 16 * 1024,
-      headersTimeout: 10_000,
-      requestTimeout: 30_000,
-      connectionsCheckingInterval: 2_000,
-      // Longer than a proxy keeps an idle connection, so that it is the proxy who closes it.
-      keepAliveTimeout: 65_000,
+      headersTimeout: patience.headers,
+      requestTimeout: patience.request,
+      connectionsCheckingInterval: patience.check,
+      keepAliveTimeout: patience.keepAlive,
       noDelay: true,
     },
     listener,
   )
-  // Callers that do not read their answers.
-  server.setTimeout(60_000)
+  server.setTimeout(patience.silence)
   server.on('clientError', refuse)
   return server
 }
