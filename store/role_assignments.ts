@@ -23,15 +23,15 @@ export interface GrantSubject {
   subject: string
 }
 
-export async function findRoleAssignment<Granted>(
+/** The row of a resource, whatever realm it was written for: that realm may be gone. */
+export async function findRoleAssignmentByUid<Granted>(
   db: Db,
-  realm: string,
   resourceUid: string,
 ): Promise<RoleAssignmentRow<Granted> | undefined> {
   const { rows } = await db.query<RoleAssignmentRow<Granted>>(
     `select realm, resource_uid as "resourceUid", namespace, name, generation::integer as generation, granted
-       from role_assignments where realm = $1 and resource_uid = $2`,
-    [realm, resourceUid],
+       from role_assignments where resource_uid = $1`,
+    [resourceUid],
   )
   return rows[0]
 }

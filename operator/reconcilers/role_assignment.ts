@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from 'node:util'
+import { appendAudit } from '../../store/audit.ts'
+import { listDecisions, recordDecision } from '../../store/decisions.ts'
+import {
+  deleteRoleAssignment,
+  findGrantedRoles,
+  findRoleAssignmentByUid,
+  replaceGrantedRoles,
+  upsertRoleAssignment,
+} from '../../store/role_assignments.ts'
+import type { GrantedRole, GrantSubject, RoleAssignmentRow } from '../../store/role_assignments.ts'
+import type { ReconcilerDeps } from '../deps.ts'
+import { NotYet } from '../reconciler.ts'
+import type { Outcome, Reconciler } from '../reconciler.ts'
+import { fieldStatus, wantedFields } from '../realm_fields.ts'
+import { pathOf } from '../resource_types.ts'
+import type { RoleAssignmentResource } from '../resource_types.ts'
+import { decide } from '../role_assignment/decide.ts'
+import { eventOf } from '../role_assignment/events.ts'
+import { parseGranted } from '../role_assignment/granted.ts'
+import type { Assignment, Decided, RealmForAssignment, UserForAssignment } from '../role_assignment/input.ts'
+import { statedDecisions } from '../role_assignment/stated_decisions.ts'
+import type { RealmForResource, View } from '../view.ts'
+
+type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement'>
+
+/** Keeps the rows of `granted_roles` equal to what was decided on one RoleAssignment. Deciding itself is `decide`. */
+export function roleAssignmentReconciler({ store, approvalEnforcement }: Deps): Reconciler<'RoleAssignment'> {
+  return {
+    async reconcile(resource, view) {
+      const realm = view.realmFor(resource)
+      const { uid } = resource.metadata
+      const row = await findRoleAssignmentByUid(store.db, uid)
+      const { mode, required } = approvalEnforcement()
+      const decided = decide({
+        assignment: assignmentOf(resource),
+        stated: statedDecisions(resource.status),
+        recorded: await listDecisions(store.db, uid),
+        remembered: {
+          row: parseGranted(row?.granted),
+          status: parseGranted(resource.status?.granted),
+          // In a cluster status is believed only once it is known that nobody else could write it; the row is there.
+          statusTrusted: mode === 'development',
+        },
+        realm: realmOf(realm),
+        user: realm.admitted ? userOf(resource, realm, view) : undefined,
+        enforcement: { mode, required },
+        now: store.now(),
+      })
+      const changed = await apply(resource, realm, row, decided)
+      return outcomeOf(resource, decided, changed)
+    },
+
+    /** What it gave ends with it. The realm and the subject may be gone: only the row is looked at. */
+    async finalize(resource) {
+      const { uid } = resource.metadata
+      const row = await findRoleAssignmentByUid(store.db, uid)
+      const { audit } = decide({
+        assignment: { ...assignmentOf(resource), deleting: true },
+        stated: [],
+        recorded: [],
+        remembered: { row: parseGranted(row?.granted), statusTrusted: false },
+        realm: { admitted: false, reason: 'RealmNotFound', message: '' },
+        enforcement: { mode: 'development', required: false },
+        now: store.now(),
+      })
+      await store.transaction(async (db) => {
+        await deleteRoleAssignment(db, uid)
+        await appendAudit(db, store.auditWriter, audited(audit, row?.realm ?? '', store.now()))
+      })
+    },
+  }
+
+  /** Writes what differs from what is there, in one transaction; true when roles that count did. */
+  async function apply(
+    resource: RoleAssignmentResource,
+    realm: RealmForResource,
+    row: RoleAssignmentRow | undefined,
+    { granted, grantee, roles, record, audit }: Decided,
+  ): Promise<boolean> {
+    const { uid, namespace, name, generation } = resource.metadata
+    // While the realm does not take it nothing is served, but what was granted is still remembered where it was.
+    const realmName = realm.admitted ? realm.name : row?.realm
+    if (realmName === undefined) return false
+
+    const isRemembered =
+      row?.realm === realmName &&
+      row.generation === generation &&
+      isDeepStrictEqual(row.granted, JSON.parse(JSON.stringify(granted)))
+    const to = grantee ?? NOBODY
+    const isServed = isSame(await findGrantedRoles(store.db, realmName, uid), to, roles)
+    if (isRemembered && isServed && record.length === 0 && audit.length === 0) return false
+
+    await store.transaction(async (db) => {
+      if (row && row.realm !== realmName) await deleteRoleAssignment(db, uid)
+      if (!isRemembered) {
+        await upsertRoleAssignment(db, { realm: realmName, resourceUid: uid, namespace, name, generation, granted })
+      }
+      if (!isServed) await replaceGrantedRoles(db, realmName, uid, to, roles)
+      for (const decision of record) await recordDecision(db, decision)
+      await appendAudit(db, store.auditWriter, audited(audit, realmName, store.now()))
+    })
+    return !isServed
+  }
+}
+
+/** Stands for the subject where there is none; it never has roles. */
+const NOBODY: GrantSubject = { kind: 'User', subject: '' }
+
+function assignmentOf({ metadata, spec }: RoleAssignmentResource): Assignment {
+  return {
+    uid: metadata.uid,
+    generation: metadata.generation,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    deleting: metadata.deletionTimestamp !== undefined,
+    subject: spec.subject,
+    roles: spec.roles,
+    requestedBy: spec.requestedBy,
+    expiresAt: spec.expiresAt,
+    durationSeconds: spec.durationSeconds,
+  }
+}
+
+function realmOf(realm: RealmForResource): RealmForAssignment {
+  if (!realm.admitted) return realm
+  const { metadata, spec } = realm.resource
+  const fields = fieldStatus(wantedFields(realm.resource))
+  return {
+    admitted: true,
+    uid: realm.uid,
+    namespace: metadata.namespace,
+    name: realm.name,
+    governance: spec.identityGovernance,
+    roles: spec.roles ?? [],
+    fieldRoles: fields.flatMap(({ encryptRole, decryptRole }) => [encryptRole, decryptRole]),
+  }
+}
+
+/**
+ * The User behind the subject. One that is about to be registered is waited for: taken for missing, it would void the
+ * decisions that are there already.
+ */
+function userOf(
+  { metadata, spec }: RoleAssignmentResource,
+  realm: Extract<RealmForResource, { admitted: true }>,
+  view: View,
+): UserForAssignment | undefined {
+  if (spec.subject.kind !== 'User') return undefined
+  const user = view.find('User', metadata.namespace, spec.subject.name)
+  if (!user || user.metadata.deletionTimestamp !== undefined) return undefined
+  const sub = view.subjectOf(realm.name, user.metadata.uid)
+  if (sub !== undefined) return { uid: user.metadata.uid, sub, realmUid: realm.uid }
+
+  const own = view.realmFor(user)
+  if (!own.admitted || own.uid !== realm.uid) return undefined
+  const ready = user.status?.conditions?.find(({ type }) => type === 'Ready')
+  const isRefused = ready?.status === 'False' && ready.observedGeneration === user.metadata.generation
+  if (isRefused) return undefined
+  throw new NotYet(`User ${pathOf(user.metadata)} is not registered yet`)
+}
+
+function isSame(
+  present: readonly (GrantedRole & GrantSubject)[],
+  to: GrantSubject,
+  roles: readonly GrantedRole[],
+): boolean {
+  const text = (list: readonly (GrantedRole & GrantSubject)[]): string =>
+    list
+      .map(({ kind, subject, role, expiresAt }) => JSON.stringify([kind, subject, role, expiresAt]))
+      .toSorted()
+      .join()
+  return text(present) === text(roles.map((role) => ({ ...role, ...to })))
+}
+
+function audited(notes: Decided['audit'], realm: string, at: Date) {
+  return notes.map((note) => ({ ...note, realm, at }))
+}
+
+function outcomeOf({ metadata }: RoleAssignmentResource, decided: Decided, changed: boolean): Outcome {
+  const { ready, granted, audit, dropApprovals, lookAgainAt } = decided
+  return {
+    conditions: [{ type: 'Ready', ...ready }],
+    fields: { granted },
+    changed,
+    events: audit.map((note) => eventOf(note, metadata.name)),
+    ...(dropApprovals.length > 0 && { removeApprovals: dropApprovals }),
+    ...(lookAgainAt && { requeueAt: lookAgainAt }),
+  }
+}
