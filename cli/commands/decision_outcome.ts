@@ -14,12 +14,19 @@ export async function outcomeAfter(before: AssignmentRow, look: () => Promise<As
   const said = saidOf(before)
   for (let waited = 0; waited < PATIENCE_MILLIS; waited += LOOK_MILLIS) {
     const row = await look()
-    if (saidOf(row) !== said) return row.ready ? `${row.state}: ${row.ready.message}` : row.state
+    if (saidOf(row) !== said) return resultOf(row)
     await sleep(LOOK_MILLIS)
   }
+  const row = await look()
+  if (row.decisions.length > before.decisions.length) return resultOf(row)
   return 'written, and not looked at yet: is "realmkeeper dev" running on this directory?'
 }
 
-function saidOf({ state, ready, quorum, generation }: AssignmentRow): string {
-  return JSON.stringify([state, ready, quorum, generation])
+function saidOf({ state, ready, generation }: AssignmentRow): string {
+  return JSON.stringify([state, ready, generation])
+}
+
+function resultOf({ state, ready }: AssignmentRow): string {
+  if (!ready) return state
+  return ready.message.startsWith(state) ? ready.message : `${state}: ${ready.message}`
 }
