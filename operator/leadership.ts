@@ -85,7 +85,6 @@ export function createLeadership(options: LeadershipOptions): Leadership {
 
   /** Nothing is written any more; whoever started this process ends it. */
   function fail(error: Error): void {
-    log.fatal(error.message)
     failure.resolve(error)
   }
 
