@@ -1,11 +1,9 @@
 import { statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { relative } from 'node:path'
 import type { Held } from '../../operator/source/directory/held_object.ts'
 import { readState } from '../../operator/source/directory/state_file.ts'
 import { childEnvironment } from '../../process/config.ts'
 import type { DevConfig } from '../../process/config.ts'
-import { listen } from '../../process/listen.ts'
 import { createLog } from '../../process/log.ts'
 import { handleShutdown } from '../../process/shutdown.ts'
 import type { Shutdown } from '../../process/shutdown.ts'
@@ -14,6 +12,7 @@ import { runChild } from './child_process.ts'
 import { issueMissingLicenses, keepLicenseKey } from './dev_license.ts'
 import { keepPostgres } from './kept_postgres.ts'
 import { readableLine } from './log_line.ts'
+import { refuseOccupiedPorts } from './ports.ts'
 import { readyTable } from './ready_table.ts'
 import { stateDirectoryOf } from './state_directory.ts'
 import { lockStateDirectory } from './state_lock.ts'
@@ -117,20 +116,6 @@ async function start(
   say(`Ready at ${baseUrl} (${since()}). Edit the manifests, and what you save is served. Ctrl-C ends it.`)
   say('')
   say(options.closingWords(baseUrl))
-}
-
-/** Before anything is started, so that it is said at once and by one process. */
-async function refuseOccupiedPorts({ listenHost: host, ...config }: DevConfig): Promise<void> {
-  const ports = [
-    [config.listenPort, '--listen-port'],
-    [config.healthPort, '--health-listen-port'],
-    [config.operatorHealthPort, '--operator-health-listen-port'],
-  ] as const
-  for (const [port, flag] of ports) {
-    const server = createServer()
-    await listen(server, { host, port, flag })
-    await new Promise((resolve) => server.close(resolve))
-  }
 }
 
 /** A Realm may refer to a license at any time, so this looks for as long as `dev` runs. */
