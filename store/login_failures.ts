@@ -4,9 +4,10 @@ import { usernameDigest } from './username.ts'
 
 const FORGOTTEN = `f.last_failure_at <= $3::timestamptz - make_interval(secs => $7::float8)`
 
-/** Integer division is the floor that the formula asks for; a wait of 0 s locks nobody. */
+/** Integer division is the floor that the formula asks for. Below the first threshold there is no lock at all. */
 const lockedUntil = (failures: string): string =>
-  `$3::timestamptz + make_interval(secs => least($5::integer * (${failures} / $4::integer), $6::integer))`
+  `case when ${failures} >= $4::integer
+        then $3::timestamptz + make_interval(secs => least($5::integer * (${failures} / $4::integer), $6::integer)) end`
 
 /**
  * Counts a failure before the password is looked at, so that a hundred racing guesses count as a hundred. Wait =

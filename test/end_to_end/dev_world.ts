@@ -1,13 +1,5 @@
 import { spawn } from 'node:child_process'
-import {
-  cpSync,
-  createWriteStream,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, createWriteStream, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -45,6 +37,7 @@ export interface DevWorld {
   /** Of the process that supervises the others. */
   pid(): number
   pidOf(part: 'operator' | 'server'): number
+  isRunning(part: 'operator' | 'server'): boolean
   postgres: DevPostgres
   /** Stops as Ctrl-C does; returns the exit code. */
   stop(): Promise<number>
@@ -152,7 +145,12 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
       }, 30)
     },
     pid: () => child?.pid ?? 0,
-    pidOf: (part) => findPid(child?.pid ?? 0, part),
+    pidOf(part) {
+      const pid = findPid(child?.pid ?? 0, part)
+      if (pid === undefined) throw new Error(`no ${part} runs under ${child?.pid}`)
+      return pid
+    },
+    isRunning: (part) => findPid(child?.pid ?? 0, part) !== undefined,
     postgres: devPostgres(stateDir),
     async stop() {
       child?.kill('SIGINT')
@@ -185,10 +183,8 @@ async function runCli(cwd: string, args: string[]): Promise<{ code: number; outp
   return { code, output }
 }
 
-function findPid(dev: number, part: 'operator' | 'server'): number {
-  const found = processes().find(({ parent, command }) => parent === dev && command.includes(` ${part}`))
-  if (!found) throw new Error(`no ${part} runs under ${dev}`)
-  return found.pid
+function findPid(dev: number, part: 'operator' | 'server'): number | undefined {
+  return processes().find(({ parent, command }) => parent === dev && command.includes(` ${part}`))?.pid
 }
 
 async function freePorts(count: number): Promise<number[]> {

@@ -61,6 +61,11 @@ describeOnEveryVersion('login failures', (database) => {
     expect(locked.filter((isLocked) => !isLocked)).toHaveLength(3)
   })
 
+  it('is not locked by an attempt whose clock was a little ahead', async () => {
+    expect(await attempt('erin', 0.5)).toBe(false)
+    expect(await attempt('erin', 0.4)).toBe(false)
+  })
+
   it('keeps no name in clear', async () => {
     await attempt('hunter2-typed-into-the-wrong-field', 0)
     const { rows } = await database().pool.query<{ line: string }>(
