@@ -16,6 +16,8 @@ interface Watched {
   /** What the file looked like when it was read last. */
   seen: string | undefined
   isReading: boolean
+  /** Told to look while it was being read. */
+  isDue: boolean
 }
 
 /**
@@ -27,16 +29,16 @@ export function directoryKeyrings(directory: string): KeyringSource {
   const folders = new Map<string, FSWatcher>()
 
   async function look(one: Watched): Promise<void> {
-    // A look under way is followed by the next poll.
+    one.isDue = true
     if (one.isReading) return
     one.isReading = true
-    try {
+    while (one.isDue) {
+      one.isDue = false
       const { seen, reading } = await readIfChanged(one.file, one.seen)
       one.seen = seen
       if (reading && watched.has(one)) one.onReading(reading)
-    } finally {
-      one.isReading = false
     }
+    one.isReading = false
   }
 
   function lookAtAll(): void {
@@ -70,7 +72,7 @@ export function directoryKeyrings(directory: string): KeyringSource {
         onReading({ outcome: 'unreadable', reason: 'its name is not that of a Secret' })
         return () => {}
       }
-      const one: Watched = { file, onReading, seen: undefined, isReading: false }
+      const one: Watched = { file, onReading, seen: undefined, isReading: false, isDue: false }
       watched.add(one)
       watchFolder(folderOf(one.file))
       void look(one)

@@ -1,0 +1,189 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { acceptKeyLoss, listKeyVersions } from '../../../store/key_versions.ts'
+import { generateEncryptionKey, generateSigningKey } from '../../../store/keyring/generate.ts'
+import { serializeKeyring } from '../../../store/keyring/keyring.ts'
+import type { Keyring } from '../../../store/keyring/keyring.ts'
+import { listLiveReplicas } from '../../../store/replicas.ts'
+import { eventually } from '../../support/eventually.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { realmKeyring } from '../../support/realm_keyring.ts'
+import { ALICE, ALICE_PASSWORD, SHOP_SECRET, startServer } from '../../support/server.ts'
+import type { TestServer } from '../../support/server.ts'
+import { headerOf, verifiesByJwks } from '../../support/tokens.ts'
+import { keyringSecret } from '../../support/world.ts'
+
+let server: TestServer
+let good: Keyring
+beforeAll(async () => {
+  good = await realmKeyring({ versions: ['destroyed', 'decrypt_only', 'primary'] })
+  server = await startServer({
+    prepare: async (world) => {
+      await world.addRealm({}, good)
+      await world.addClient({}, SHOP_SECRET)
+      await world.addUser({}, ALICE_PASSWORD)
+      await world.addRealm({ realm: 'broken' }, null)
+      await world.addClient({ realm: 'broken', clientId: 'app' })
+      await writeFile(`${world.keyringDir}/realmkeeper/realm-broken-keyring.json`, '{"kind":')
+      await world.addRealm({ realm: 'new' }, null)
+    },
+  })
+})
+afterAll(() => server.stop())
+
+const acmeFile = (): string => `${server.keyringDir}/realmkeeper/realm-acme-keyring.json`
+const metric = async (realm: string): Promise<boolean> =>
+  (await (await fetch(`${server.healthUrl}/metrics`)).text()).includes(
+    `realmkeeper_keyring_refused{realm="${realm}"} 1`,
+  )
+const alarms = (): string[] => server.log.filter((line) => line.includes('a keyring was refused'))
+const kidNow = async (): Promise<unknown> => headerOf((await server.token(ALICE)).body.access_token).kid
+
+describe('row 34: at start', () => {
+  const unavailable = { status: 503, body: { error: 'keyring_unavailable' } }
+
+  test('a realm whose keyring cannot be read issues nothing, an operator is told why, and other realms are served', async () => {
+    const answer = await server.request('/auth/realms/broken/protocol/openid-connect/token', {
+      form: { ...ALICE, client_id: 'app', grant_type: 'refresh_token', refresh_token: 'x' },
+    })
+    expect(answer).toMatchObject(unavailable)
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await server.request('/auth/realms/broken/protocol/openid-connect/certs')).toMatchObject(unavailable)
+    expect(server.log.join('')).toContain('the Secret is not valid JSON')
+    expect(await metric('broken')).toBe(true)
+    expect(await server.token(ALICE)).toMatchObject({ status: 200 })
+    expect((await fetch(`${server.healthUrl}/readyz`)).status).toBe(200)
+  })
+
+  test('a realm that has no keyring yet is served as soon as there is one', async () => {
+    expect(await server.request('/auth/realms/new/protocol/openid-connect/certs')).toMatchObject(unavailable)
+    await server.writeKeyring(await realmKeyring({ realm: 'new' }))
+    await eventually(async () =>
+      expect(await server.request('/auth/realms/new/protocol/openid-connect/certs')).toMatchObject({ status: 200 }),
+    )
+  })
+})
+
+describe('row 34, 65: a keyring that may not take the place of the good one', () => {
+  const without = (version: number): Keyring['encryption'] => good.encryption.filter((key) => key.version !== version)
+  const otherBytes = (version: number): Keyring['encryption'] => [
+    ...without(version),
+    { ...generateEncryptionKey(version, new Date()), state: 'primary' },
+  ]
+  const ring = (change: Partial<Keyring>): string => secret(serializeKeyring({ ...good, ...change }))
+  const secret = (bytes: Buffer): string => keyringSecret('realm-acme-keyring', 'realmkeeper', bytes)
+
+  test.for<[string, () => string | undefined | Promise<string>, string]>([
+    ['deleted', () => undefined, 'its Secret is not there'],
+    ['an empty file', () => '', 'the Secret is not valid JSON'],
+    ['a Secret without the entry', () => '{"kind":"Secret","data":{}}', 'the Secret has no entry keyring.json'],
+    ['an entry that is no base64', () => '{"kind":"Secret","data":{"keyring.json":"*"}}', 'is not base64'],
+    ['another kind of resource', () => '{"kind":"ConfigMap","data":{}}', 'it is not a Secret'],
+    ['an entry of nothing', () => secret(Buffer.from('{}')), 'keyring.json has no member'],
+    ['cut short', () => secret(serializeKeyring(good).subarray(0, 500)), 'not valid JSON'],
+    [
+      'another realm’s',
+      async () => secret(serializeKeyring(await realmKeyring({ realm: 'new' }))),
+      'is not of the realm',
+    ],
+    ['rolled back: the newest version is missing', () => ring({ encryption: without(3) }), 'KeyringRolledBack'],
+    ['other bytes under a known version', () => ring({ encryption: otherBytes(3) }), 'KeyringRolledBack'],
+    ['lost: no known version is left', () => ring({ encryption: [] }), 'KeyringLost'],
+    ['no signing key', () => ring({ signing: [] }), 'no active signing key any more'],
+    ['no refresh key', () => ring({ refresh: [] }), 'no active refresh key any more'],
+    [
+      'a damaged signing key',
+      () => ring({ signing: good.signing.map((key) => ({ ...key, jwk: { ...key.jwk, d: 'A'.repeat(43) } })) }),
+      'signing[0]',
+    ],
+  ])('%s', async ([, content, reason]) => {
+    const kid = await kidNow()
+    const before = alarms().length
+    const text = await content()
+    if (text === undefined) await rm(acmeFile())
+    else await writeFile(acmeFile(), text)
+    await eventually(async () => expect(alarms().slice(before).join('')).toContain(reason))
+    expect(alarms().at(-1)).toContain('the last good one is served on')
+    expect(await metric('acme')).toBe(true)
+    expect(await kidNow()).toBe(kid)
+
+    await server.writeKeyring(good)
+    await eventually(async () => expect(await metric('acme')).toBe(false))
+    const kept = [
+      ...good.signing.map(({ jwk }) => jwk.d),
+      ...good.refresh.map(({ key }) => key),
+      ...good.encryption.map(({ key }) => key),
+    ]
+    for (const material of kept) if (material !== undefined) expect(server.log.join('')).not.toContain(material)
+  })
+
+  test('a destroyed version stays destroyed in a restored backup', async () => {
+    const revived = { ...generateEncryptionKey(1, new Date()), state: 'decrypt_only' as const }
+    await server.database.pool.query('update key_versions set fingerprint = $1 where version = 1', [
+      revived.fingerprint,
+    ])
+    const before = alarms().length
+    await server.writeKeyring({ ...good, encryption: [revived, ...without(1)] })
+    const held = async () => (await listLiveReplicas(server.database.pool, new Date()))[0]?.fingerprints.acme ?? []
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(alarms().slice(before)).toEqual([])
+    expect(await held()).not.toContain(revived.fingerprint)
+    await server.database.pool.query('update key_versions set fingerprint = $1 where version = 1', [
+      good.encryption[0]?.fingerprint,
+    ])
+    await server.writeKeyring(good)
+  })
+})
+
+test('row 35: while keys are rotated under load every token verifies by the JWKS of that moment, and old ones stay good', async () => {
+  const { body: old } = await server.token(ALICE)
+  const next = await generateSigningKey('ES256', new Date())
+  const pending: Keyring = { ...good, signing: [...good.signing, next] }
+  const active: Keyring = {
+    ...good,
+    signing: [...good.signing.map((key) => ({ ...key, state: 'passive' as const })), { ...next, state: 'active' }],
+  }
+  const kids = new Set<unknown>()
+  for (const keyring of [pending, active]) {
+    await server.writeKeyring(keyring)
+    const rotated = keyring === active ? next.kid : undefined
+    await eventually(async () => {
+      const { body } = await server.token(ALICE)
+      kids.add(headerOf(body.access_token).kid)
+      expect(await verifiesByJwks(server, body.access_token)).toBe(true)
+      if (rotated !== undefined) expect(headerOf(body.access_token).kid).toBe(rotated)
+      else expect((await server.request('certs')).body.keys).toHaveLength(2)
+    })
+  }
+  expect(kids).toEqual(new Set([good.signing[0]?.kid, next.kid]))
+  expect(await verifiesByJwks(server, old.access_token)).toBe(true)
+  const introspected = await server.request('token/introspect', {
+    form: { client_id: 'shop', client_secret: SHOP_SECRET, token: old.access_token },
+  })
+  expect(introspected.body.active).toBe(true)
+  await server.writeKeyring(good)
+})
+
+test('a loss that the owner accepts is accepted here as well', async () => {
+  const fresh = await realmKeyring({ versions: ['primary'] })
+  const renumbered = fresh.encryption.map((key) => ({ ...key, version: 4 }))
+  await server.writeKeyring({ ...fresh, encryption: renumbered })
+  await eventually(async () => expect(await metric('acme')).toBe(true))
+  const { pool } = server.database
+  const lost = (await listKeyVersions(pool, 'acme')).map(({ fingerprint }) => fingerprint)
+  await acceptKeyLoss(pool, 'acme', lost, new Date())
+  await eventually(async () => expect(await kidNow()).toBe(fresh.signing[0]?.kid))
+  expect(await metric('acme')).toBe(false)
+})
+
+test('a replica says which keys it holds, and goodbye when it ends', async () => {
+  const database = await testDatabase()
+  const other = await startServer({ database })
+  await eventually(async () => {
+    const replicas = await listLiveReplicas(database.pool, new Date())
+    expect(replicas.map(({ fingerprints }) => fingerprints.acme?.length)).toEqual([3])
+  })
+  await other.stop()
+  expect(await listLiveReplicas(database.pool, new Date())).toEqual([])
+  await database.drop()
+})
