@@ -36,8 +36,8 @@ export function weigh(scales: Scales): Weighed {
 
   if (denied) return { outcome: 'Denied' }
   if (assignment.deleting || memory.outcome) return asBefore
-  // It was granted and is over. Its approvals must not grant it a second time.
-  if (kept.ending === 'Ended' && memory.serving?.generation === assignment.generation) return { outcome: 'Ended' }
+  // What was asked for was given and is over. Its approvals must not give it a second time.
+  if (kept.ending === 'Ended' && wasGiven(memory)) return { outcome: 'Ended' }
   if (!request || !governance) return asBefore
   if (isOver(request.expiresAt, now)) return { ...asBefore, outcome: 'Ended' }
   const mayGrant = !enforcement.required || isProving(enforcement)
@@ -76,6 +76,13 @@ export function decisionDueBy(
 
 export function isGrantedByDecision(serving: Serving | undefined, { generation }: Assignment): boolean {
   return serving?.generation === generation && serving.governed
+}
+
+/** Also where a former generation's grant gave all that the present one asks for. */
+function wasGiven(memory: Granted): boolean {
+  const { serving, generation } = memory
+  if (!serving) return false
+  return serving.generation === generation || (memory.resolvedAt !== undefined && covers(serving, memory))
 }
 
 function grant(scales: Scales, request: Request, { governed }: { governed: boolean }): Serving {

@@ -16,7 +16,9 @@ export interface Seen {
   mode: Enforcement['mode']
   required: boolean
   stated: WrittenDecision[]
+  /** What was remembered of it is lost; forgotten, if there is a sign that there had been something. */
   memoryLost: boolean
+  forgotten: boolean
 }
 
 /** A decision, and whether admission would have refused it. */
@@ -25,7 +27,7 @@ export interface WrittenDecision extends StatedDecision {
 }
 
 export function observe(world: World): Seen {
-  const { assignment, realm, refused, user, enforcement, stated, now, row, status, statusTrusted } =
+  const { assignment, realm, refused, user, enforcement, stated, now, row, status, statusTrusted, recorded } =
     structuredClone(world)
   const own = [...realm.fieldRoles, 'svc-realm-admin'].map((name) => [name, []] as const)
   const defined = realm.roles.map(({ name, composites = [] }) => [name, [...composites]] as const)
@@ -40,6 +42,10 @@ export function observe(world: World): Seen {
     required: enforcement.required,
     stated,
     memoryLost: !row && !(status && statusTrusted),
+    forgotten:
+      !row &&
+      !(status && statusTrusted) &&
+      (status !== undefined || recorded.some((one) => one.assignmentUid === assignment.uid)),
   }
 }
 
@@ -94,14 +100,21 @@ function uncovered(role: string, generation: number, history: Seen[]): string | 
   const starts = history.flatMap(({ memoryLost }, index) => (index === 0 || memoryLost ? [index] : []))
   const reasons = starts.map((start) => {
     const asked = history.findIndex((seen, index) => index >= start && of(seen) && isResolved(seen))
-    return asked < 0 ? 'never resolved' : uncoveredSince(asked, role, history, of)
+    return asked < 0 ? 'never resolved' : uncoveredSince({ start, asked, of }, role, history)
   })
   return reasons.includes(undefined) ? undefined : reasons.join(' or ')
 }
 
-function uncoveredSince(asked: number, role: string, history: Seen[], of: (seen: Seen) => boolean): string | undefined {
+/** From where on it is looked at, where all was there for the first time, and what belongs to it. */
+interface Span {
+  start: number
+  asked: number
+  of: (seen: Seen) => boolean
+}
+
+function uncoveredSince({ start, asked, of }: Span, role: string, history: Seen[]): string | undefined {
   const decided = history.findIndex(
-    (_, index) => index >= asked && of(history[index]!) && isApproved(history, asked, index),
+    (_, index) => index >= asked && of(history[index]!) && isApproved(history, { start, asked, of }, index),
   )
   const free = history.findIndex(
     (seen, index) => index >= asked && of(seen) && isResolved(seen) && mayGrant(seen) && !needsDecision(seen),
@@ -114,7 +127,7 @@ function uncoveredSince(asked: number, role: string, history: Seen[], of: (seen:
 }
 
 /** Whether a quorum of valid approvals had been seen, after all was there and before it was too late. */
-function isApproved(history: Seen[], asked: number, index: number): boolean {
+function isApproved(history: Seen[], { start, asked, of }: Span, index: number): boolean {
   const seen = history[index]!
   const span = history.slice(asked, index + 1).filter((one) => one.assignment.uid === seen.assignment.uid)
   if (!isResolved(seen) || !mayGrant(seen)) return false
@@ -131,14 +144,8 @@ function isApproved(history: Seen[], asked: number, index: number): boolean {
     // Confirming what an earlier generation gives is never late, so being late alone proves nothing.
     if (history.slice(0, asked).length === 0) return false
   }
-  const early = new Set(
-    history
-      .slice(0, asked)
-      .filter(
-        (one) => one.assignment.generation === seen.assignment.generation && one.assignment.uid === seen.assignment.uid,
-      )
-      .flatMap((one) => approvals(one)),
-  )
+  const before = history.filter((_, one) => one >= start && (one < asked || (one === start && history[one]!.forgotten)))
+  const early = new Set(before.filter(of).flatMap((one) => approvals(one)))
   const names = new Set(span.flatMap((one) => approvals(one)).filter((name) => !early.has(name)))
   const quorum = Math.max(...known.filter(isResolved).map((one) => one.realm!.governance.requiredApprovals))
   return names.size >= quorum

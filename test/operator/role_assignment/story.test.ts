@@ -170,7 +170,8 @@ describe('time', () => {
       ['asked', (w) => edit(w, { roles: ['auditor', 'viewer'], durationSeconds: 100 }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
       ['fifty later one role goes', (w) => (pass(w, 50), edit(w, { roles: ['viewer'] })), 'Granted: viewer'],
-      ['and after a hundred all', (w) => pass(w, 50), 'PendingApproval:'],
+      ['and after a hundred all', (w) => pass(w, 50), 'Expired:'],
+      ['for good', (w) => pass(w, 50), 'Expired:'],
     ])
     expect(seen.audit.at(-2)?.action ?? '').toBe('roles_revoked')
     expect(seen.audit.at(-1)?.action).toBe('roles_expired')
@@ -638,6 +639,18 @@ describe('governance switched', () => {
         `PendingApproval: ${MANAGER}`,
       ],
       ['approved', (w) => approve(w, 'bob'), `Granted: _svc_dob.selfencrypt auditor ${MANAGER}`],
+    ])
+  })
+
+  test('off: an edit that asks for nothing more does not give the time a second time', () => {
+    tell([
+      [
+        'off',
+        (w) => (governance({ enabled: false })(w), edit(w, { durationSeconds: 60 })),
+        `GrantedUngoverned: ${MANAGER}`,
+      ],
+      ['edited', (w) => (pass(w, 30), edit(w, {})), `GrantedUngoverned: ${MANAGER}`],
+      ['a minute after the grant', (w) => pass(w, 30), 'Expired:'],
     ])
   })
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 import { defaultAndValidate } from '../../../crds/validation.ts'
 import { decide } from '../../../operator/role_assignment/decide.ts'
@@ -31,6 +32,8 @@ export interface World {
   enforcement: Enforcement
   now: Date
   audit: AuditNote[]
+  /** Whether each status is held against the schema; the long random runs leave it out. */
+  schemaChecked: boolean
 }
 
 export const START = '2026-01-01T00:00:00.000Z'
@@ -72,6 +75,7 @@ export function world(): World {
     enforcement: { mode: 'enforced', required: true },
     now: new Date(START),
     audit: [],
+    schemaChecked: true,
   }
 }
 
@@ -86,23 +90,27 @@ export function reconcile(world: World): Decided {
   const answer = decide(inputOf(world))
   remember(world, answer)
 
-  const again = decide(inputOf(world))
-  expect(again.granted, 'a second look remembers the same').toEqual(answer.granted)
-  expect(again.ready, 'a second look says the same').toEqual(answer.ready)
-  expect(again.roles, 'a second look serves the same').toEqual(answer.roles)
-  expect(again.audit, 'a second look notes nothing').toEqual([])
-  expect(again.record, 'a second look records nothing').toEqual([])
+  const { granted, ready, roles } = answer
+  same(decide(inputOf(world)), { granted, ready, roles, audit: [], record: [] })
 
   const dropped = new Set(answer.dropApprovals)
   world.stated = world.stated.filter(({ form, approver }) => form === 'condition' || !dropped.has(approver))
   return answer
 }
 
+/** A second look remembers, says and serves the same, and has nothing new to note or record. */
+function same(again: Decided, expected: Partial<Decided>): void {
+  const { granted, ready, roles, audit, record } = again
+  const seen = { granted, ready, roles, audit, record }
+  // Asked first, because an expectation costs much more, and random runs ask some ten thousand times.
+  if (!isDeepStrictEqual(seen, expected)) expect(seen, 'a second look finds nothing to do').toEqual(expected)
+}
+
 function remember(world: World, answer: Decided): void {
   // Through JSON and the parser, as it goes through a column and a status.
   const granted = parseGranted(JSON.parse(JSON.stringify(answer.granted)))
-  expect(granted, 'what is remembered can be read again').toEqual(answer.granted)
-  expect(problems(world, answer), 'the schema takes it as a status').toEqual([])
+  if (!isDeepStrictEqual(granted, answer.granted)) expect(granted, 'it can be read again').toEqual(answer.granted)
+  if (world.schemaChecked) expect(problems(world, answer), 'the schema takes it as a status').toEqual([])
   world.row = granted
   world.status = granted
   for (const decision of answer.record) record(world.recorded, decision)
