@@ -9,6 +9,7 @@ import type { ResourceEvent } from '../../operator/source/resource_source.ts'
 import { directorySource } from '../../operator/source/directory/directory_source.ts'
 import type { DirectorySource } from '../../operator/source/directory/directory_source.ts'
 import { problemText } from '../../operator/source/directory/problem.ts'
+import type { OperatorConfig } from '../../process/config.ts'
 import { createLog } from '../../process/log.ts'
 import { testDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
@@ -28,7 +29,7 @@ export interface OperatorUnderTest {
   /** Writes a file of manifests; the operator sees it by itself. */
   write(file: string, ...documents: Manifest[]): Promise<void>
   remove(file: string): Promise<void>
-  start(surroundings?: Partial<OperatorSurroundings>): Promise<RunningOperator>
+  start(surroundings?: Partial<OperatorSurroundings>, config?: Partial<OperatorConfig>): Promise<RunningOperator>
   stop(): Promise<void>
   source(): DirectorySource
   find<R extends Resource>(kind: Kind, name: string, namespace?: string): R | undefined
@@ -72,7 +73,7 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
       await writeFile(path, documents.map((document) => stringify(document)).join('---\n'))
     },
     remove: (file) => rm(join(directory, file)),
-    async start(surroundings = {}) {
+    async start(surroundings = {}, config = {}) {
       source = directorySource({
         directory,
         stateDir,
@@ -81,16 +82,19 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
         report: (problem) => problems.push(problemText(problem)),
         recordEvent: (key, event) => events.push({ ...event, name: `${key.kind}/${key.name}` }),
       })
-      running = await runOperator(configOf(database.url, directory, stateDir), {
-        now,
-        source,
-        log: createLog({
-          name: 'operator',
-          level: 'debug',
-          destination: { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
-        }),
-        ...surroundings,
-      })
+      running = await runOperator(
+        { ...configOf(database.url, directory, stateDir), ...config },
+        {
+          now,
+          source,
+          log: createLog({
+            name: 'operator',
+            level: 'debug',
+            destination: { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+          }),
+          ...surroundings,
+        },
+      )
       return running
     },
     async stop() {
@@ -130,7 +134,7 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
   return test
 }
 
-export function configOf(databaseUrl: string, dir: string, stateDir: string) {
+export function configOf(databaseUrl: string, dir: string, stateDir: string): OperatorConfig {
   return {
     databaseUrl,
     baseUrl: 'http://localhost:8080',
@@ -142,7 +146,7 @@ export function configOf(databaseUrl: string, dir: string, stateDir: string) {
     licenseKeys: undefined,
     requireApprovalEnforcement: false,
     shutdownSeconds: 10,
-    logLevel: 'info' as const,
+    logLevel: 'info',
   }
 }
 
