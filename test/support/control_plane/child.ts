@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+
+/** A process of the control plane. */
+export interface Child {
+  pid: number
+  /** Resolves when it has ended. */
+  ended: Promise<void>
+  running(): boolean
+  /** The end of its log. */
+  tail(): string
+  stop(): Promise<void>
+  /** SIGKILL. */
+  kill(): Promise<void>
+}
+
+const STOP_MILLIS = 5_000
+
+/** Starts a program whose output goes to a file. It does not outlive this process, unless that one is killed. */
+export function startChild(program: string, args: string[], logFile: string): Child {
+  const log = openSync(logFile, 'a')
+  const child = spawn(program, args, { stdio: ['ignore', log, log] })
+  closeSync(log)
+  let alive = true
+  const killWithUs = (): void => void child.kill('SIGKILL')
+  process.once('exit', killWithUs)
+  const ended = new Promise<void>((resolve) => {
+    const end = (): void => {
+      alive = false
+      process.removeListener('exit', killWithUs)
+      resolve()
+    }
+    child.once('error', end)
+    child.once('close', end)
+  })
+
+  async function kill(): Promise<void> {
+    child.kill('SIGKILL')
+    await ended
+  }
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    running: () => alive,
+    tail: () => readFileSync(logFile, 'utf8').slice(-3_000),
+    async stop() {
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => void child.kill('SIGKILL'), STOP_MILLIS)
+      await ended
+      clearTimeout(timer)
+    },
+    kill,
+  }
+}
+
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (typeof address === 'string' || !address) throw new Error('no port')
+  return address.port
+}
+
+/** Resolves when `look` does so with true; rejects when a process ends before, or it takes too long. */
+export async function untilReady(what: string, child: Child, look: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 1_200; tries++) {
+    if (!child.running()) throw new Error(`${what} ended:\n${child.tail()}`)
+    if (await look().catch(() => false)) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`${what} is not ready:\n${child.tail()}`)
+}
