@@ -75,14 +75,30 @@ export function openState(stateDir: string, randomUid: () => string, restored: (
     const lines = [JSON.stringify({ format: FORMAT, version: VERSION, identity, resourceVersion })]
     for (const object of held.values()) lines.push(JSON.stringify({ put: object }))
     replaceFile(path, `${lines.join('\n')}\n`, { mode: 0o600 })
-    const fresh = openSync(path, 'a', 0o600)
+    // The former descriptor is of the file that was replaced; what is appended there is lost.
     if (descriptor >= 0) closeSync(descriptor)
-    descriptor = fresh
+    descriptor = -1
+    descriptor = openSync(path, 'a', 0o600)
     size = fstatSync(descriptor).size
-    compactedSize = size
+    nextCompaction = 2 * size + COMPACT_AT_BYTES
   }
-  let compactedSize = 0
-  compact()
+
+  /** The changes are safe already; without room for a second file the first one goes on growing for a while. */
+  function compactOrLater(): void {
+    try {
+      compact()
+    } catch (error) {
+      if (descriptor < 0) throw new StateError(`${path} cannot be opened (${errorCode(error)})`, { cause: error })
+      nextCompaction = size + COMPACT_AT_BYTES
+    }
+  }
+
+  let nextCompaction = 0
+  try {
+    compact()
+  } catch (error) {
+    throw new StateError(`${path} cannot be written (${errorCode(error)})`, { cause: error })
+  }
 
   return {
     identity,
@@ -103,7 +119,7 @@ export function openState(stateDir: string, randomUid: () => string, restored: (
         if ('gone' in change) held.delete(change.gone)
         else held.set(heldKey(change.put), change.put)
       }
-      if (size > 2 * compactedSize + COMPACT_AT_BYTES) compact()
+      if (size > nextCompaction) compactOrLater()
     },
     close() {
       if (descriptor >= 0) closeSync(descriptor)

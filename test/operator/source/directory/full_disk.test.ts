@@ -1,0 +1,37 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readState } from '../../../../operator/source/directory/state_file.ts'
+import { user } from '../conformance.ts'
+import { directoryWorld } from './world.ts'
+
+const writer = join(import.meta.dirname, 'limited_writer.ts')
+const canLimit = spawnSync('prlimit', ['--version']).status === 0
+
+// A limit on the size of files is met in the middle of a write, as the end of a disk is.
+test.skipIf(!canLimit)(
+  'row 83: a write that finds no room leaves nothing behind, and writing goes on when there is room',
+  async () => {
+    const world = await directoryWorld({ started: false })
+    await world.apply(user('alice'))
+    // Without SIGXFSZ the write itself fails.
+    const shell = 'trap "" XFSZ; ulimit -S -f 100; exec "$@"'
+    const child = spawn('bash', ['-c', shell, 'bash', process.execPath, writer, world.directory, world.stateDir], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'exit')
+    let output = ''
+    child.stdout.setEncoding('utf8')
+    child.stdout.on('data', (text: string) => (output += text))
+    await world.eventually(() => child.exitCode !== null || output.includes('full'))
+    expect(output).toMatch(/objects\.jsonl cannot be written \(EFBIG\)/)
+
+    spawnSync('prlimit', ['--pid', String(child.pid), '--fsize=unlimited'])
+    child.stdin.write('go on\n')
+    await ended
+    const [, last, failed] = /went on after (\d+) of (\d+)/.exec(output) ?? []
+    expect(Number(last)).toBe(Number(failed) - 1)
+    expect(JSON.stringify(readState(world.stateDir)?.held.get('User/default/alice'))).toContain('100000 xxx')
+  },
+)
