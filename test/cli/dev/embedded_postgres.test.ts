@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { appendFile, chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -123,6 +123,27 @@ test('an initialization that was cut off begins again', async () => {
   const next = await startEmbeddedPostgres({ directory })
   expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'as root, where nobody else can go, the database lies elsewhere; it goes when its directory is gone',
+  async () => {
+    await chmod(directory, 0o700)
+    const first = await startEmbeddedPostgres({ directory })
+    await query(first.url, 'create table kept (id int)')
+    await first.stop()
+    const elsewhere = await location()
+    expect(elsewhere).toMatch(/^\/var\/tmp\/realmkeeper-database-/)
+
+    const second = await startEmbeddedPostgres({ directory })
+    expect(await query(second.url, `select to_regclass('kept')::text as name`)).toEqual([{ name: 'kept' }])
+    await second.stop()
+
+    await rm(directory, { recursive: true })
+    await mkdir(directory, { mode: 0o700 })
+    expect(await location()).not.toBe(elsewhere)
+    await expect(stat(elsewhere)).rejects.toThrow('ENOENT')
+  },
+)
 
 test('kept, it is started again on its port when it does not come back', async () => {
   const said: string[] = []
