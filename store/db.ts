@@ -34,7 +34,8 @@ export function createPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 30_000,
     query_timeout: queryTimeout,
-    statement_timeout: queryTimeout,
+    // Postgres gives up first: then it is known that the statement had no effect.
+    statement_timeout: Math.max(1, queryTimeout - 500),
     // A process that is stopped inside a transaction must not hold its locks for ever.
     idle_in_transaction_session_timeout: 5_000,
     keepAlive: true,
@@ -47,7 +48,10 @@ export function createPool(options: PoolOptions): Pool {
   return pool
 }
 
-/** Runs `work` in one transaction. A connection whose rollback fails is destroyed, not returned to the pool. */
+/**
+ * Runs `work` in one transaction. A connection whose rollback fails is destroyed, and so is one on which Postgres was
+ * unavailable: after a failover it leads to what is no primary any more. (`pool.query` does that by itself.)
+ */
 export async function inTransaction<Result>(
   pool: Pool,
   work: (db: Db) => Promise<Result>,
@@ -61,7 +65,7 @@ export async function inTransaction<Result>(
     await client.query('commit')
     return result
   } catch (error) {
-    broken = await rollback(client)
+    broken = (await rollback(client)) ?? (isUnavailable(error) && error instanceof Error ? error : undefined)
     throw error
   } finally {
     client.release(broken)

@@ -18,6 +18,8 @@ export interface TestServerOptions {
   database?: TestDatabase
   /** Keyrings to share with another server. */
   keyringDir?: string
+  /** False: start even though nothing can be read yet. */
+  waitUntilWarm?: false
   /** Rows to be there before the server starts. */
   prepare?: (world: TestWorld) => Promise<unknown>
 }
@@ -103,7 +105,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     now,
     log: createLog({ name: 'server', level: config.logLevel, destination: { write: (line) => void log.push(line) } }),
   })
-  await running.warm
+  if (options.waitUntilWarm !== false) await running.warm
 
   const request: TestServer['request'] = (path, { method, form, body, json, headers } = {}) => {
     const content =

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { startServer, ALICE } from '../support/server.ts'
+import { testDatabase } from '../support/postgres.ts'
+import { openRaw, statusOf } from '../support/raw_http.ts'
+
+test('row 70: what is under way when a server ends is answered, with its connection closed, and nothing new is let in', async () => {
+  const database = await testDatabase()
+  const server = await startServer({ database })
+  const form = new URLSearchParams({ ...ALICE, client_id: 'app' }).toString()
+  const connections = Array.from({ length: 8 }, () => openRaw(server.url))
+  // Every request has begun and none is complete.
+  const head = `POST /auth/realms/acme/protocol/openid-connect/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n\r\n`
+  for (const { socket } of connections) socket.write(head + form.slice(0, 10))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const stopped = server.stop()
+  for (const { socket } of connections) socket.write(form.slice(10))
+  const answers = await Promise.all(connections.map(({ closed }) => closed))
+  expect(answers.map(statusOf)).toEqual(answers.map(() => 200))
+  expect(answers[0]).toMatch(/^Connection: close\r$/m)
+  await stopped
+  await expect(fetch(server.url)).rejects.toThrow()
+  await database.drop()
+})
