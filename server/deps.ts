@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Pool } from 'pg'
 import type { LiveSession, SessionKey } from '../store/live_sessions.ts'
+import type { Rotated, Rotation, RotationRefused } from '../store/sessions.ts'
 import type { FailedDecrypts } from './encryption/failed_decrypts.ts'
 import type { Passwords } from './passwords/passwords.ts'
 import type { LoginLimit } from './rate_limit.ts'
@@ -15,6 +16,8 @@ export interface Deps {
   realms: Realms
   /** Reads a session's rows; concurrent requests share a statement, none is answered from a cache. */
   findLiveSession: (key: SessionKey) => Promise<LiveSession | undefined>
+  /** Spends a refresh token; concurrent requests share a statement, each with its own row. */
+  rotateSession: (rotation: Rotation) => Promise<Rotated | RotationRefused>
   /** Access tokens whose signature was verified before: `createVerifiedTokens()`. */
   verifiedTokens: VerifiedTokens
   /** What decrypt and rewrap count together: `createFailedDecrypts(limits.failedDecryptsPerSubject)`. */

@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { ServerConfig } from '../process/config.ts'
+import { findLiveSessions } from '../store/live_sessions.ts'
+import { rotateSessions } from '../store/sessions.ts'
 import { followChanges } from './change_follower.ts'
 import type { ChangeFollower } from './change_follower.ts'
 import type { Deps } from './deps.ts'
@@ -7,7 +9,6 @@ import { createFailedDecrypts } from './encryption/failed_decrypts.ts'
 import { createKeyrings } from './keyrings/keyrings.ts'
 import type { Keyrings } from './keyrings/keyrings.ts'
 import type { KeyringSource } from './keyrings/keyring_source.ts'
-import { createLiveSessionReader } from './live_sessions.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import { createLoginLimit } from './rate_limit.ts'
 import { createRealmMirror } from './realm_mirror.ts'
@@ -15,6 +16,7 @@ import type { RealmMirror } from './realm_mirror.ts'
 import { createRealms } from './realms.ts'
 import { startReplicaHeartbeat } from './replica_heartbeat.ts'
 import { requireSchema } from './schema_check.ts'
+import { shareStatements } from './shared_statements.ts'
 import { createVerifiedTokens } from './tokens/verified_tokens.ts'
 
 /** Everything of a server that is not HTTP, running. */
@@ -64,7 +66,11 @@ export function startParts({ config, pool, keyringSource, replicaId, now, log }:
     now,
     log,
     realms: createRealms({ pool, baseUrl: config.baseUrl, mirror, isFresh, keyringOf: keyrings.get }),
-    findLiveSession: createLiveSessionReader(pool, now),
+    findLiveSession: shareStatements({ ask: (keys) => findLiveSessions(pool, keys, now()) }),
+    rotateSession: shareStatements({
+      ask: (rotations) => rotateSessions(pool, rotations),
+      keyOf: ({ realm, sid }) => `${realm} ${sid}`,
+    }),
     verifiedTokens: createVerifiedTokens(),
     failedDecrypts: createFailedDecrypts(config.failedDecryptsPerSubject),
     // More hashes at a time than cores make all of them slower.

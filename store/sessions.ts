@@ -97,67 +97,82 @@ export interface RotationRefused {
 }
 
 /**
- * Spends a refresh token, RFC 9700 section 4.14.2. Check and rotation are one statement on the session's row, so of
- * racing calls with one token exactly one is 'rotated'. Within the grace the generation just before the current one
- * is 'repeated' (the same successor); anything older, or later than that, is 'reused', and the session ends.
+ * Spends refresh tokens, RFC 9700 section 4.14.2: any number in one statement, no two of one session; outcomes in
+ * their order. Check and rotation of a session are one decision on its locked row, so of racing calls with one token
+ * exactly one is 'rotated'. Within the grace the generation just before the current one is 'repeated' (the same
+ * successor); anything older, or later than that, is 'reused', and the session ends.
  */
-export async function rotateSession(db: Db, rotation: Rotation): Promise<Rotated | RotationRefused> {
-  // `old` locks the row and sees its newest version, so the decision below is made on what nobody else can change.
-  const { rows } = await db.query<Omit<Rotated, 'outcome'> & { outcome: string }>({
-    name: 'rotate_session',
+export async function rotateSessions(db: Db, rotations: Rotation[]): Promise<(Rotated | RotationRefused)[]> {
+  // `old` locks the rows, always in one order, and sees their newest versions: what is decided on, nobody else can
+  // change, and two statements that share sessions never wait for each other in a ring.
+  const { rows } = await db.query<RotationRow>({
+    name: 'rotate_sessions',
     text: `
-      with old as (
-        select realm, sid, generation, refresh_kid, rotated_at, idle_expires_at, expires_at,
+      with wanted as (
+        select *
+          from unnest($1::text[], $2::uuid[], $3::text[], $4::integer[], $5::timestamptz[], $6::integer[], $7::text[],
+                      $8::timestamptz[])
+               with ordinality as w (realm, sid, client_id, generation, now, grace, successor_kid,
+                                     successor_idle_expires_at, ord)
+      ), old as (
+        select w.ord, w.now, w.successor_kid, w.successor_idle_expires_at,
+               s.realm, s.sid, s.generation, s.refresh_kid, s.rotated_at, s.idle_expires_at, s.expires_at,
                case
-                 when client_id <> $3 then 'absent'
-                 when ended_at is not null then 'ended'
-                 when expires_at <= $5 then 'expired'
-                 when generation = $4 and idle_expires_at <= $5 then 'expired'
-                 when generation = $4 then 'rotated'
-                 when generation = $4 + 1 and $6 > 0 and rotated_at > $5::timestamptz - make_interval(secs => $6)
-                   then 'repeated'
-                 when generation > $4 then 'reused'
+                 when s.client_id <> w.client_id then 'absent'
+                 when s.ended_at is not null then 'ended'
+                 when s.expires_at <= w.now then 'expired'
+                 when s.generation = w.generation and s.idle_expires_at <= w.now then 'expired'
+                 when s.generation = w.generation then 'rotated'
+                 when s.generation = w.generation + 1 and w.grace > 0
+                      and s.rotated_at > w.now - make_interval(secs => w.grace) then 'repeated'
+                 when s.generation > w.generation then 'reused'
                  else 'absent'
                end as outcome
-          from sessions
-         where realm = $1 and sid = $2
-           for update
+          from wanted w join sessions s on s.realm = w.realm and s.sid = w.sid
+         order by s.realm, s.sid
+           for update of s
       ), written as (
         update sessions s
            set generation      = case when old.outcome = 'rotated' then old.generation + 1 else old.generation end,
-               refresh_kid     = case when old.outcome = 'rotated' then $7 else old.refresh_kid end,
-               rotated_at      = case when old.outcome = 'rotated' then $5 else old.rotated_at end,
-               idle_expires_at = case when old.outcome = 'rotated' then least($8, old.expires_at)
+               refresh_kid     = case when old.outcome = 'rotated' then old.successor_kid else old.refresh_kid end,
+               rotated_at      = case when old.outcome = 'rotated' then old.now else old.rotated_at end,
+               idle_expires_at = case when old.outcome = 'rotated'
+                                      then least(old.successor_idle_expires_at, old.expires_at)
                                       else old.idle_expires_at end,
-               ended_at        = case when old.outcome = 'reused' then $5 end,
+               ended_at        = case when old.outcome = 'reused' then old.now end,
                end_reason      = case when old.outcome = 'reused' then 'refresh_token_reused' end
           from old
          where s.realm = old.realm and s.sid = old.sid and old.outcome in ('rotated', 'reused')
-        returning s.generation, s.refresh_kid, s.rotated_at, s.idle_expires_at
+        returning old.ord, s.generation, s.refresh_kid, s.rotated_at, s.idle_expires_at
       )
-      select old.outcome,
+      select old.ord::integer                                       as ord,
+             old.outcome,
              coalesce(written.generation, old.generation)           as generation,
              coalesce(written.refresh_kid, old.refresh_kid)         as "refreshKid",
              coalesce(written.rotated_at, old.rotated_at)           as "rotatedAt",
              coalesce(written.idle_expires_at, old.idle_expires_at) as "idleExpiresAt",
              old.expires_at                                         as "expiresAt"
-        from old left join written on true`,
+        from old left join written on written.ord = old.ord`,
     values: [
-      rotation.realm,
-      rotation.sid,
-      rotation.clientId,
-      rotation.generation,
-      rotation.now,
-      rotation.graceSeconds,
-      rotation.successorKid,
-      rotation.successorIdleExpiresAt,
+      rotations.map(({ realm }) => realm),
+      rotations.map(({ sid }) => sid),
+      rotations.map(({ clientId }) => clientId),
+      rotations.map(({ generation }) => generation),
+      rotations.map(({ now }) => now),
+      rotations.map(({ graceSeconds }) => graceSeconds),
+      rotations.map(({ successorKid }) => successorKid),
+      rotations.map(({ successorIdleExpiresAt }) => successorIdleExpiresAt),
     ],
   })
-  const row = rows[0]
-  if (!row) return { outcome: 'absent' }
-  if (row.outcome === 'rotated' || row.outcome === 'repeated') return { ...row, outcome: row.outcome }
-  return { outcome: row.outcome as RotationRefused['outcome'] }
+  const outcomes: (Rotated | RotationRefused)[] = rotations.map(() => ({ outcome: 'absent' }))
+  for (const { ord, ...row } of rows) {
+    const { outcome } = row
+    outcomes[ord - 1] = outcome === 'rotated' || outcome === 'repeated' ? { ...row, outcome } : { outcome }
+  }
+  return outcomes
 }
+
+type RotationRow = Omit<Rotated, 'outcome'> & { ord: number; outcome: (Rotated | RotationRefused)['outcome'] }
 
 /** Why a session ended, as it is kept in its row and in the audit log. */
 export type EndReason =

@@ -1,7 +1,6 @@
 import type { ClientRow } from '../../store/clients.ts'
 import { recordAudit } from '../../store/audit.ts'
 import type { LiveSession } from '../../store/live_sessions.ts'
-import { rotateSession } from '../../store/sessions.ts'
 import type { Rotated, RotationRefused } from '../../store/sessions.ts'
 import type { Deps } from '../deps.ts'
 import { OAuthError } from '../oauth_error.ts'
@@ -92,7 +91,7 @@ function spend(
   { realm, client, presented, now, deps }: RefreshCall,
   successor: Pick<IssuedSession, 'refreshKid' | 'idleExpiresAt'>,
 ): Promise<Rotated | RotationRefused> {
-  return rotateSession(deps.pool, {
+  return deps.rotateSession({
     realm: realm.row.realm,
     sid: presented.sid,
     clientId: client.clientId,

@@ -1,11 +1,18 @@
 import { expect, it } from 'vitest'
-import { endSession, endSessions, insertSession, rotateSession, sweepSessions } from '../../store/sessions.ts'
-import type { Rotation } from '../../store/sessions.ts'
+import type { Db } from '../../store/db.ts'
+import { endSession, endSessions, insertSession, rotateSessions, sweepSessions } from '../../store/sessions.ts'
+import type { Rotated, Rotation, RotationRefused } from '../../store/sessions.ts'
 import { newSession } from '../support/rows.ts'
 import { describeOnEveryVersion } from './every_version.ts'
 
 const start = new Date('2030-01-01T00:00:00.000Z')
 const after = (seconds: number): Date => new Date(start.getTime() + seconds * 1000)
+
+async function rotateSession(db: Db, rotation: Rotation): Promise<Rotated | RotationRefused> {
+  const [outcome] = await rotateSessions(db, [rotation])
+  if (!outcome) throw new Error('no outcome')
+  return outcome
+}
 
 describeOnEveryVersion('sessions', (database) => {
   async function session(): Promise<{ rotation: (change?: Partial<Rotation>) => Rotation; sid: string }> {
@@ -116,6 +123,34 @@ describeOnEveryVersion('sessions', (database) => {
     expect(outcomes.filter(({ outcome }) => outcome === 'rotated')).toHaveLength(1)
     expect(outcomes.filter(({ outcome }) => outcome === 'repeated')).toHaveLength(49)
     expect(new Set(outcomes.map((outcome) => JSON.stringify({ ...outcome, outcome: '' }))).size).toBe(1)
+  })
+
+  it('spends tokens of many sessions in one statement, each by its own rules', async () => {
+    const { pool } = database()
+    const [fresh, used, idle] = [await session(), await session(), await session()]
+    await rotateSession(pool, used.rotation())
+    const outcomes = await rotateSessions(pool, [
+      used.rotation(),
+      fresh.rotation(),
+      { ...fresh.rotation(), sid: newSession(start).sid },
+      idle.rotation({ now: after(1800) }),
+    ])
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['reused', 'rotated', 'absent', 'expired'])
+    expect(outcomes[1]).toMatchObject({ generation: 1, refreshKid: 'kid-2' })
+    expect((await rotateSession(pool, used.rotation({ generation: 1 }))).outcome).toBe('ended')
+    expect(await rotateSessions(pool, [])).toEqual([])
+  })
+
+  it('never waits in a ring: statements that share sessions in any order all end', async () => {
+    const { pool } = database()
+    const sessions = await Promise.all(Array.from({ length: 10 }, session))
+    const statements = Array.from({ length: 20 }, (_, i) => {
+      const rotations = sessions.map(({ rotation }) => rotation())
+      return rotateSessions(pool, i % 2 ? rotations : rotations.toReversed())
+    })
+    const outcomes = (await Promise.all(statements)).flat()
+    expect(outcomes.filter(({ outcome }) => outcome === 'rotated')).toHaveLength(10)
+    expect(outcomes.filter(({ outcome }) => outcome === 'reused')).toHaveLength(10)
   })
 
   it('ends a session once, for its own client only', async () => {
