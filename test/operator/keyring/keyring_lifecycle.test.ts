@@ -170,7 +170,9 @@ describe('the keyring of a realm', () => {
     await replicaHolds([])
     await poke()
     await eventually(async () => expect(await states('encryption')).toEqual(['primary', 'pending']))
-    expect(await operator.rows(`select state from key_versions where version = 2`)).toEqual([{ state: 'pending' }])
+    await eventually(async () =>
+      expect(await operator.rows(`select state from key_versions where version = 2`)).toEqual([{ state: 'pending' }]),
+    )
     const pending = (await file.keyring()).encryption[1]?.fingerprint ?? ''
     await replicaHolds([pending])
     await poke()
