@@ -334,6 +334,24 @@ describe('a field that is bound to its subject', () => {
   })
 })
 
+test('row 54: pages of origins that the token’s client lists may read answers and refusals', async () => {
+  await server.addClient({ clientId: 'page', settings: { webOrigins: ['https://page.example'] } })
+  const token = await eventually(() => server.tokenOf('alice', undefined, 'page'))
+  const allowed = async (origin: string, authorization: string, field: string): Promise<[number, string | null]> => {
+    const { status, headers } = await server.request('encrypt', {
+      json: { field, value: 'x' },
+      headers: { authorization, origin },
+    })
+    return [status, headers.get('access-control-allow-origin')]
+  }
+  const page = 'https://page.example'
+  expect(await allowed(page, `Bearer ${token}`, 'dateOfBirth')).toEqual([200, page])
+  expect(await allowed(page, `Bearer ${token}`, 'iban')).toEqual([403, page])
+  expect(await allowed('null', `Bearer ${token}`, 'dateOfBirth')).toEqual([200, null])
+  // Whose token it would be is only said by the token, which is not good.
+  expect(await allowed(page, `Bearer ${token}x`, 'dateOfBirth')).toEqual([401, null])
+})
+
 test('row 67: neither value, ciphertext, token nor key is in the log', async () => {
   const value = 'canary-1990-01-31'
   const { body } = await server.encrypt(alice, { field: 'dateOfBirth', value })
