@@ -25,6 +25,9 @@ export interface Shutdown {
   begin(reason: string, code?: number): Promise<void>
 }
 
+/** One Ctrl-C may arrive twice: from the terminal, and passed on by npm. Nobody presses it again that fast. */
+const ECHO_MILLIS = 300
+
 /**
  * How a process ends: on the first SIGTERM or SIGINT its steps run one after another and it exits with 0, or with
  * 1 when a step failed or the deadline passed; a second signal ends it at once, with 1. An error that nobody caught
@@ -68,10 +71,16 @@ export function handleShutdown(options: ShutdownOptions): Shutdown {
 
   const begin = (reason: string, code = 0): Promise<void> => (ended ??= runAll(reason, code))
 
+  let firstSignalAt: number | undefined
   for (const signal of signals) {
     events.on(signal, () => {
-      if (ended) exit(1)
-      else void begin(signal)
+      if (!ended) {
+        firstSignalAt = performance.now()
+        void begin(signal)
+        return
+      }
+      const isEcho = signal === 'SIGINT' && performance.now() - (firstSignalAt ?? 0) < ECHO_MILLIS
+      if (!isEcho) exit(1)
     })
   }
   if (options.withParent) events.on('disconnect', () => void begin('the parent process is gone'))

@@ -72,6 +72,17 @@ test('row 71: a second SIGTERM ends the process at once', async () => {
   expect(messages()).not.toContain('the shutdown took too long')
 })
 
+test('one Ctrl-C that arrives twice, from the terminal and from npm, is one', async () => {
+  const { child, exited, logged } = await startProcess(`
+    shutdown.add('slow', async () => { log.info('waiting'); await sleep(50) })
+  `)
+  await logged('started')
+  child.kill('SIGINT')
+  await logged('waiting')
+  child.kill('SIGINT')
+  expect(await exited).toBe(0)
+})
+
 test('row 71: SIGTERM while it starts: what starts afterwards is ended too', async () => {
   const { child, exited, logged, messages } = await startProcess(`
     shutdown.add('first', async () => { log.info('first begins to end'); await sleep(200); log.info('first ended') })
