@@ -66,19 +66,24 @@ describe('one database with a server on it', () => {
         where datname = current_database() and application_name like $1 and pid <> pg_backend_pid()`,
       [application],
     )
+
   /** Nobody else reads or writes the table while `work` runs. */
   async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
     const client = new Client({ connectionString: database.url })
     await client.connect()
     await client.query(`begin; lock table ${table} in access exclusive mode`)
-    await work().finally(() => client.end())
+    try {
+      await work()
+    } finally {
+      await client.end()
+    }
   }
 
   test('row 77: all its connections are killed while it logs users in', async () => {
     const answers: number[] = []
-    let over = false
+    const over = new AbortController()
     const worker = async (): Promise<void> => {
-      while (!over) answers.push((await server.token(ALICE)).status)
+      while (!over.signal.aborted) answers.push((await server.token(ALICE)).status)
     }
     const workers = [worker(), worker()]
     for (let round = 0; round < 5; round++) {
@@ -86,7 +91,7 @@ describe('one database with a server on it', () => {
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
     await eventually(async () => expect(await server.token(ALICE)).toMatchObject({ status: 200 }))
-    over = true
+    over.abort()
     await Promise.all(workers)
     expect(answers.filter((status) => status !== 200 && status !== 503)).toEqual([])
     expect(answers).toContain(200)
