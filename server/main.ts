@@ -96,7 +96,7 @@ async function serve(config: ServerConfig, parts: Parts, log: Logger): Promise<R
 
   async function warmUp(): Promise<void> {
     await follower.caughtUp
-    while (!(mirror.isLoaded() && keyrings.isSettled())) await sleep(5)
+    while (!isDraining && !(mirror.isLoaded() && keyrings.isSettled())) await sleep(5)
   }
 
   async function stop(): Promise<void> {

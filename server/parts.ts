@@ -34,6 +34,9 @@ export interface PartsOptions extends Pick<Deps, 'pool' | 'now' | 'log'> {
   replicaId: string
 }
 
+/** The threads that libuv has for hashes and files unless told otherwise. */
+const UV_THREADS = 4
+
 /** Starts to follow the change log and the keyrings, and to say so in the table of replicas. */
 export function startParts({ config, pool, keyringSource, replicaId, now, log }: PartsOptions): Parts {
   const keyrings = createKeyrings({
@@ -73,8 +76,9 @@ export function startParts({ config, pool, keyringSource, replicaId, now, log }:
     }),
     verifiedTokens: createVerifiedTokens(),
     failedDecrypts: createFailedDecrypts(config.failedDecryptsPerSubject),
-    // More hashes at a time than cores make all of them slower.
-    passwords: createPasswords({ concurrency: availableParallelism(), log }),
+    // More hashes at a time than cores make all of them slower; more than the threads of libuv's pool would make
+    // reading a file wait behind all of them.
+    passwords: createPasswords({ concurrency: Math.min(availableParallelism(), UV_THREADS), log }),
     loginLimits: {
       byAddress: createLoginLimit(config.failedLoginsPerAddress),
       byClient: createLoginLimit(config.failedLoginsPerClient),

@@ -21,7 +21,7 @@ export interface Keyrings {
   fingerprints: () => Record<string, string[]>
   /** Realms whose present keyring is not served, and why. */
   refused: () => { realm: string; reason: string }[]
-  /** True once every followed keyring was looked at: whatever is there to be served is served. */
+  /** True once every followed keyring was judged: whatever is there to be served is served. */
   isSettled: () => boolean
   close(): void
 }
@@ -43,6 +43,8 @@ interface Followed {
   reading: KeyringReading | undefined
   current: LoadedKeyring | undefined
   refusal: string | undefined
+  /** False while a reading could not be judged, because Postgres was away. */
+  isJudged: boolean
   /** Readings are judged one after another; the newest counts. */
   judging: Promise<void> | undefined
 }
@@ -63,6 +65,7 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
       // Moved to another place: the keys stay until those of the new place are there.
       current: followed.get(realm)?.current,
       refusal: undefined,
+      isJudged: false,
       judging: undefined,
     }
     one.stop = source.watch({ namespace, name }, (reading) => {
@@ -86,6 +89,7 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
         one.current = await accept(one, judged)
         if (one.refusal !== undefined) log.info({ realm: one.realm }, 'the keyring is good again')
         one.refusal = undefined
+        one.isJudged = true
         onLoaded()
       } catch (error) {
         refuse(one, error)
@@ -110,6 +114,7 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
 
   function refuse(one: Followed, error: unknown): void {
     const reason = error instanceof KeyringError ? error.message : 'it could not be compared with the keys seen before'
+    one.isJudged = error instanceof KeyringError
     if (reason === one.refusal) return
     one.refusal = reason
     const serving = one.current
@@ -162,7 +167,7 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
       [...followed.values()].flatMap(({ realm, refusal }) =>
         refusal === undefined ? [] : [{ realm, reason: refusal }],
       ),
-    isSettled: () => [...followed.values()].every(({ current, refusal }) => current || refusal !== undefined),
+    isSettled: () => [...followed.values()].every(({ current, isJudged }) => current || isJudged),
     close() {
       for (const one of followed.values()) one.stop()
       source.close()
