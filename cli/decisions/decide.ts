@@ -8,6 +8,7 @@ import { statedDecisions } from '../../operator/role_assignment/stated_decisions
 import { replaceFile } from '../../operator/source/directory/atomic_file.ts'
 import { digestOf } from '../../operator/source/directory/canonical.ts'
 import { covers, takeDecisions } from '../../operator/source/directory/decisions.ts'
+import { errorCode } from '../../operator/source/directory/error_code.ts'
 import { readText } from '../../operator/source/directory/folder.ts'
 import { timeText } from '../../operator/source/directory/held_object.ts'
 import type { Approval, HeldObject } from '../../operator/source/directory/held_object.ts'
@@ -134,7 +135,11 @@ function write({ file, text, document, manifest }: WrittenAssignment, entry: App
     throw new DecisionError(`${file} was changed just now: nothing was written, try again`)
   }
   const { mode } = statSync(path)
-  replaceFile(path, text.slice(0, document.start) + spliced + text.slice(document.end), { mode: mode & 0o7777 })
+  try {
+    replaceFile(path, text.slice(0, document.start) + spliced + text.slice(document.end), { mode: mode & 0o7777 })
+  } catch (error) {
+    throw new DecisionError(`${file} cannot be written (${errorCode(error)}); nothing was changed`, { cause: error })
+  }
 }
 
 function isSame(value: unknown, { namespace, name }: ResourceManifest): boolean {

@@ -7,9 +7,9 @@ import { basename, dirname, join } from 'node:path'
  */
 export function replaceFile(path: string, content: string | Buffer, { mode }: { mode: number }): void {
   const temporary = join(dirname(path), `.${basename(path)}.realmkeeper.tmp`)
+  rmSync(temporary, { force: true })
+  const descriptor = openSync(temporary, 'wx', mode)
   try {
-    rmSync(temporary, { force: true })
-    const descriptor = openSync(temporary, 'wx', mode)
     try {
       writeFileSync(descriptor, content)
       fsyncSync(descriptor)

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { printable } from '../../role_assignment/messages.ts'
 
 /** What is wrong at a place inside one document. Messages never repeat a value of a Secret. */
 export interface FieldProblem {
@@ -22,10 +23,10 @@ export interface Problem {
   holdsDeletions: boolean
 }
 
-/** One line for a terminal or a log: `file:line:column: object: field: message`. */
+/** One bounded line for a terminal or a log: `file:line:column: object: field: message`. File names are anybody's. */
 export function problemText(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':')
-  return [place, problem.object, problem.field, problem.message].filter(Boolean).join(': ')
+  return printable([place, problem.object, problem.field, problem.message].filter(Boolean).join(': '), 2000)
 }
 
 /** `spec.roles[0].name`, as `kubectl explain` and the API server write paths. */

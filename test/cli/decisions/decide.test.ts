@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../cli/decisions/decide.ts'
@@ -172,6 +172,15 @@ describe('what would not count is refused', () => {
     await world.eventually(() => world.source().list('RoleAssignment')[0]?.metadata.deletionTimestamp)
     world.write(FILE, TEXT)
     await expect(decide(options(world))).rejects.toThrow('is being deleted')
+  })
+
+  test('a file that cannot be written', async () => {
+    const world = await worldWithRequests()
+    mkdirSync(join(world.directory, `.${FILE}.realmkeeper.tmp`))
+    await expect(decide(options(world))).rejects.toThrow(
+      /requests\.yaml cannot be written \(\w+\); nothing was changed/,
+    )
+    expect(readFileSync(join(world.directory, FILE), 'utf8')).toBe(TEXT)
   })
 
   test('a directory that nothing served yet', async () => {

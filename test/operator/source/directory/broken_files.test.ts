@@ -165,6 +165,16 @@ describe('each problem names its place and what to do', () => {
   })
 })
 
+test('row 127: a name of a file or a field cannot write lines of its own', async () => {
+  const world = await directoryWorld({ started: false })
+  world.write('a\n\u001b[31m.yaml', 'a: [')
+  world.write('b.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n"no\\n\\e[31mthing": 1\n')
+  await world.start()
+  expect(world.reported).toHaveLength(2)
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  expect(world.reported.join('')).not.toMatch(/[\u0000-\u001f]/)
+})
+
 test('a manifest of ours whose kind is not known holds deletions: it may be what is missing', async () => {
   const world = await worldWithTwoUsers()
   world.write('alice.yaml', yaml(user('alice')).replace('kind: User', 'kind: Usr'))
