@@ -20,8 +20,8 @@ interface Entry extends Relations {
 
 export function relationIndex(): RelationIndex {
   const entries = new Map<string, Entry>()
-  const users = new Map<string, Set<Entry>>()
-  const holders = new Map<string, Set<Entry>>()
+  const users: Entries = new Map()
+  const holders: Entries = new Map()
 
   function update(key: ResourceKey, relations: Relations | undefined): string[] {
     const text = keyText(key)
@@ -44,22 +44,32 @@ export function relationIndex(): RelationIndex {
     update,
     usersOf(names) {
       const found = new Set<Entry>()
-      for (const name of names) for (const entry of users.get(name) ?? []) found.add(entry)
+      for (const name of names) for (const entry of entriesOf(users, name)) found.add(entry)
       return [...found].map(({ key }) => key)
     },
-    holdersOf: (name) => [...(holders.get(name) ?? [])].map(({ key }) => key),
+    holdersOf: (name) => [...entriesOf(holders, name)].map(({ key }) => key),
     namesOf: (key) => entries.get(keyText(key))?.is ?? [],
   }
 }
 
-function add(map: Map<string, Set<Entry>>, name: string, entry: Entry): void {
+/** Most names have one entry, and a set for each would be most of the memory. */
+type Entries = Map<string, Entry | Set<Entry>>
+
+function entriesOf(map: Entries, name: string): Iterable<Entry> {
   const present = map.get(name)
-  if (present) present.add(entry)
-  else map.set(name, new Set([entry]))
+  if (present === undefined) return []
+  return present instanceof Set ? present : [present]
 }
 
-function remove(map: Map<string, Set<Entry>>, name: string, entry: Entry): void {
+function add(map: Entries, name: string, entry: Entry): void {
   const present = map.get(name)
-  present?.delete(entry)
-  if (present?.size === 0) map.delete(name)
+  if (present === undefined) map.set(name, entry)
+  else if (present instanceof Set) present.add(entry)
+  else if (present !== entry) map.set(name, new Set([present, entry]))
+}
+
+function remove(map: Entries, name: string, entry: Entry): void {
+  const present = map.get(name)
+  if (present instanceof Set) present.delete(entry)
+  if (present === entry || (present instanceof Set && present.size === 0)) map.delete(name)
 }
