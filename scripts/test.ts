@@ -10,6 +10,8 @@ async function runTests(args: string[]): Promise<number> {
   try {
     const vitest = await startVitest('test', filter, { ...options, watch: false, reporters: ['default', reporter] })
     await vitest.close()
+    // What fails when everything is taken down again, the look for secrets in logs among it, fails the run.
+    if (process.exitCode && counts.failed === 0) counts.failed++
   } catch (error) {
     console.error(error)
     counts.failed++

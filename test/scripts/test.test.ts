@@ -13,6 +13,12 @@ test.for([
   ['an afterAll that fails', ['hook_after'], '1 passed, 1 failed', 1],
   ['a module that does not load', ['does_not_load'], '0 passed, 1 failed', 1],
   ['a rejection that nobody handles', ['unhandled'], '1 passed, 1 failed', 1],
+  [
+    'what fails when all is taken down',
+    ['--config', 'teardown.config.ts', 'passes'],
+    '2 passed, 1 failed, 1 skipped',
+    1,
+  ],
   ['no test at all', ['no_such_file'], '0 passed, 1 failed', 1],
 ] as const)('the closing line counts %s', async ([, filter, line, code]) => {
   const child = spawn(process.execPath, [SCRIPT, '--root', FIXTURES, ...filter], {

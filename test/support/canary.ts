@@ -25,6 +25,20 @@ export function recordSecrets(...secrets: (string | undefined)[]): void {
     appendFileSync(`${directory()}/secrets-${process.pid}`, `${lines.map((s) => JSON.stringify(s)).join('\n')}\n`)
 }
 
+/** Takes a line of a log that a test holds in memory; for nothing outside a test run. */
+export function recordLogLine(name: string, line: string): void {
+  if (process.env[LOGS_VARIABLE] !== undefined) appendFileSync(logFile(name), line.endsWith('\n') ? line : `${line}\n`)
+}
+
+/** Says that what an answer hands out must not appear in any log: tokens, ciphertexts, values. */
+export function recordAnswer(body: unknown): void {
+  if (process.env[LOGS_VARIABLE] === undefined || typeof body !== 'object' || body === null) return
+  if ('results' in body && Array.isArray(body.results)) body.results.forEach(recordAnswer)
+  const told = new Map<string, unknown>(Object.entries(body))
+  const secrets = ['access_token', 'refresh_token', 'id_token', 'ciphertext', 'value'].map((name) => told.get(name))
+  recordSecrets(...secrets.filter((secret) => typeof secret === 'string'))
+}
+
 export interface CanaryFindings {
   logLines: number
   secrets: number

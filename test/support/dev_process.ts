@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
+import { recordLogLine } from './canary.ts'
 import { ROOT } from './source_files.ts'
 
 export interface DevProcess {
@@ -38,7 +39,11 @@ export async function startDev(args: string[], cwd: string, given?: DevProcess['
     })
   }
   const ended = new Promise<number | string>((resolve) => {
-    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
+    child.once('close', (code, signal) => {
+      // The tour names the passwords of its own Secret files; all else that it writes is a log.
+      recordLogLine('dev', output.replace(/^The tour\.[\s\S]*?refresh_token=\$F; echo$/m, ''))
+      resolve(code ?? signal ?? 'unknown')
+    })
   })
   return {
     child,

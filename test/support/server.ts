@@ -6,6 +6,7 @@ import { runServer } from '../../server/main.ts'
 import type { ClientRow } from '../../store/clients.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import type { UserRow } from '../../store/users.ts'
+import { recordAnswer, recordLogLine, recordSecrets } from './canary.ts'
 import { testDatabase } from './postgres.ts'
 import type { TestDatabase } from './postgres.ts'
 import { freePort, testWorld } from './world.ts'
@@ -82,6 +83,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   await (options.prepare ?? addAcme)(world)
 
   const log: string[] = []
+  const takeLine = (line: string): void => {
+    log.push(line)
+    recordLogLine('server', line)
+  }
+  recordSecrets(SHOP_SECRET, ALICE_PASSWORD)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const config: ServerConfig = {
@@ -103,7 +109,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   }
   const running = await runServer(config, {
     now,
-    log: createLog({ name: 'server', level: config.logLevel, destination: { write: (line) => void log.push(line) } }),
+    log: createLog({ name: 'server', level: config.logLevel, destination: { write: takeLine } }),
   })
   if (options.waitUntilWarm !== false) await running.warm
 
@@ -147,5 +153,7 @@ function given(form: Record<string, string | undefined>): Record<string, string>
 async function send(url: string, init: RequestInit): Promise<TestAnswer> {
   const response = await fetch(url, { redirect: 'manual', ...init })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) }
+  const body = text === '' ? undefined : JSON.parse(text)
+  recordAnswer(body)
+  return { status: response.status, headers: response.headers, text, body }
 }
