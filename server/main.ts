@@ -83,8 +83,8 @@ async function serve(config: ServerConfig, parts: Parts, log: Logger): Promise<R
     registry: metrics.registry,
     checks: readinessChecks(parts),
   })
-  let isDraining = false
-  const server = httpServer(config, parts, metrics, () => isDraining)
+  const draining = new AbortController()
+  const server = httpServer(config, parts, metrics, () => draining.signal.aborted)
   try {
     const port = await listen(server, { host: config.listenHost, port: config.listenPort, flag: '--listen-port' })
     log.info({ port, healthPort: health.port, replica: deps.auditWriter }, 'the server listens')
@@ -96,12 +96,12 @@ async function serve(config: ServerConfig, parts: Parts, log: Logger): Promise<R
 
   async function warmUp(): Promise<void> {
     await follower.caughtUp
-    while (!isDraining && !(mirror.isLoaded() && keyrings.isSettled())) await sleep(5)
+    while (!draining.signal.aborted && !(mirror.isLoaded() && keyrings.isSettled())) await sleep(5)
   }
 
   async function stop(): Promise<void> {
     health.drain()
-    isDraining = true
+    draining.abort()
     await drained(server, config.shutdownSeconds * 1000)
     await parts.stop()
     await health.close()
