@@ -38,3 +38,13 @@ export function namespace(name: string, labels: Record<string, string> = {}): Ma
 function object(kind: string, name: string, spec: object, metadata: object): Manifest {
   return { apiVersion: API_VERSION, kind, metadata: { namespace: 'default', ...metadata, name }, spec }
 }
+
+export function assignment(name: string, userName: string, roles: string[], spec: object = {}): Manifest {
+  const subject = { kind: 'User', name: userName }
+  return object(
+    'RoleAssignment',
+    name,
+    { realmRef: { name: 'shop' }, subject, roles, requestedBy: 'team', ...spec },
+    {},
+  )
+}

@@ -1,0 +1,16 @@
+import type { Clock } from '../../operator/clock.ts'
+
+/** Time as it passes, but that long waits are over at once, and that hours can be added to it. */
+export function impatientClock(): Clock & { jump(millis: number): void } {
+  let added = 0
+  return {
+    now: () => performance.now() + added,
+    jump(millis) {
+      added += millis
+    },
+    after(millis, then) {
+      const timer = setTimeout(then, millis >= 10_000 ? 30 : millis).unref()
+      return () => clearTimeout(timer)
+    },
+  }
+}
