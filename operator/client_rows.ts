@@ -1,18 +1,13 @@
 import { noteChange } from '../store/changes.ts'
 import { hashClientSecret, isClientSecret } from '../store/client_secret.ts'
 import { deleteClient, findClientByUid, upsertClient } from '../store/clients.ts'
-import type { ClientRow } from '../store/clients.ts'
+import type { ClientRow, ClientWithoutSecret } from '../store/clients.ts'
 import type { Db } from '../store/db.ts'
 import { endSessionsOf } from './ended_sessions.ts'
-import { NotYet } from './reconciler.ts'
+import { NotYet } from './not_yet.ts'
 import { pathOf } from './resource_types.ts'
 import type { Rows } from './rows.ts'
 import type { StoreAccess } from './store_access.ts'
-
-type SecretColumn = 'secretSalt' | 'secretHash' | 'previousSecretSalt' | 'previousSecretHash' | 'previousValidUntil'
-
-/** A row without what no resource says. */
-export type ClientWithoutSecret = Omit<ClientRow, SecretColumn>
 
 /** A row to write. */
 export interface ClientWrite {

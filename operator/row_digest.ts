@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
-import type { ClientRow } from '../store/clients.ts'
+import type { ClientRow, ClientWithoutSecret } from '../store/clients.ts'
 import type { RealmRow } from '../store/realms.ts'
 import type { UserRow } from '../store/users.ts'
-import type { ClientWithoutSecret } from './client_rows.ts'
 import { isUsableHash } from './password_hash.ts'
 
 // A digest says whether a row is what it should be without keeping the row. What no resource says, salts and hashes,

@@ -1,7 +1,7 @@
 import { admitsNamespace } from './allowed_namespaces.ts'
 import { holderOf } from './claims.ts'
 import { realmName } from './realm_name.ts'
-import { NotYet } from './reconciler.ts'
+import { NotYet } from './not_yet.ts'
 import type { RelationIndex } from './relation_index.ts'
 import { pathOf } from './resource_types.ts'
 import type { NamesRealm, RealmResource, ResourceOf } from './resource_types.ts'

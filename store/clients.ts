@@ -38,6 +38,11 @@ export interface ClientRow {
   settings: ClientSettings
 }
 
+type SecretColumn = 'secretSalt' | 'secretHash' | 'previousSecretSalt' | 'previousSecretHash' | 'previousValidUntil'
+
+/** A row without what no resource says. */
+export type ClientWithoutSecret = Omit<ClientRow, SecretColumn>
+
 const COLUMNS = `
   realm,
   client_id             as "clientId",

@@ -10,7 +10,7 @@ import {
 } from '../../store/role_assignments.ts'
 import type { GrantedRole, GrantSubject, RoleAssignmentRow } from '../../store/role_assignments.ts'
 import type { ReconcilerDeps } from '../deps.ts'
-import { NotYet } from '../reconciler.ts'
+import { NotYet } from '../not_yet.ts'
 import type { Outcome, Reconciler } from '../reconciler.ts'
 import { fieldStatus, wantedFields } from '../realm_fields.ts'
 import { pathOf } from '../resource_types.ts'
