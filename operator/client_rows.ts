@@ -1,7 +1,7 @@
 import { noteChange } from '../store/changes.ts'
 import { hashClientSecret, isClientSecret } from '../store/client_secret.ts'
 import { deleteClient, findClientByUid, upsertClient } from '../store/clients.ts'
-import type { ClientRow, ClientWithoutSecret } from '../store/clients.ts'
+import type { ClientRow, ClientWithoutSecret, SecretColumn } from '../store/clients.ts'
 import type { Db } from '../store/db.ts'
 import { endSessionsOf } from './ended_sessions.ts'
 import { NotYet } from './not_yet.ts'

@@ -38,7 +38,12 @@ export interface ClientRow {
   settings: ClientSettings
 }
 
-type SecretColumn = 'secretSalt' | 'secretHash' | 'previousSecretSalt' | 'previousSecretHash' | 'previousValidUntil'
+export type SecretColumn =
+  | 'secretSalt'
+  | 'secretHash'
+  | 'previousSecretSalt'
+  | 'previousSecretHash'
+  | 'previousValidUntil'
 
 /** A row without what no resource says. */
 export type ClientWithoutSecret = Omit<ClientRow, SecretColumn>

@@ -1,5 +1,5 @@
 import { removeClient, saveClient, withdrawClient } from '../client_rows.ts'
-import type { ClientWithoutSecret } from '../client_rows.ts'
+import type { ClientWithoutSecret } from '../../store/clients.ts'
 import { desiredSecret } from '../client_secret.ts'
 import { clientSettings } from '../client_settings.ts'
 import type { ReconcilerDeps } from '../deps.ts'
