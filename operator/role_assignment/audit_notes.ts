@@ -38,7 +38,8 @@ export function auditNotes(
   const has = servedRoles(after.serving)
   const gone = had.filter((role) => !has.includes(role))
   const came = isNew ? has : has.filter((role) => !had.includes(role))
-  if (ending === 'Ended' && had.length > 0) notes.push(note('roles_expired', { roles: had }))
+  const ended = ending === 'Ended' ? (before?.serving?.roles ?? []) : []
+  if (ended.length > 0) notes.push(note('roles_expired', { roles: ended }))
   else if (gone.length > 0)
     notes.push(note('roles_revoked', { roles: gone, cause: ending ?? whyRevoked(before, after) }))
   if (after.outcome === 'TimedOut' && known?.outcome !== 'TimedOut') {

@@ -39,7 +39,7 @@ export function decide(input: DecideInput): Decided {
     resolved: found.resolved,
   })
 
-  const denied = memory.outcome === 'Denied' || votes.deniedBy.length > 0
+  const denied = votes.deniedBy.length > 0
   const outrun = memory.serving !== undefined && deniedSince(memory.serving, assignment, stated, own)
   const kept = keep(memory.serving, { assignment, found, denied: denied || outrun, now })
   const request = presentRequest(memory, input, found, !before && isForgotten(input))

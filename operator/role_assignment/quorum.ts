@@ -9,6 +9,7 @@ import type { SetAside } from './uncounted.ts'
 export interface Ballot {
   assignment: Assignment
   stated: readonly StatedDecision[]
+  /** Of this uid. */
   recorded: readonly RecordedDecision[]
   /** Of this generation. */
   memory: Granted
@@ -31,29 +32,26 @@ export interface Tally {
   newlySetAside: Uncounted[]
   /** Approvals that wait until somebody could look at admission. */
   waiting: string[]
-  requesterTried: boolean
 }
 
 type Fate = 'count' | 'record' | 'wait' | 'ignore' | Uncounted['reason']
 
 /** Hears every approver but the requester. Denied is heard whatever its proof: refusing more than asked is safe. */
 export function tally(ballot: Ballot): Tally {
-  const { assignment, memory } = ballot
+  const { assignment, memory, recorded } = ballot
   const { generation } = assignment
   const requester = nameKey(assignment.requestedBy)
   const isOthers = ({ approver }: { approver: string }) => nameKey(approver) !== requester
 
   const onThisObject = ballot.stated.filter(({ observedUID }) => observedUID === assignment.uid)
-  const rows = ballot.recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
-  const present = onThisObject.filter(({ observedGeneration }) => observedGeneration === generation)
-  const said = present.filter(isOthers)
-  const known = rows.filter((row) => row.generation === generation && isOthers(row))
+  const said = onThisObject.filter((one) => one.observedGeneration === generation && isOthers(one))
+  const known = recorded.filter((row) => row.generation === generation && isOthers(row))
 
   const everybody = byName<{ approver: string }>([...known, ...said])
   const denials = new Set([...known, ...said].filter(({ decision }) => decision === 'Denied').map(keyOf))
   const knownKeys = new Set(known.map(keyOf))
   const knownDenials = new Set(known.filter(({ decision }) => decision === 'Denied').map(keyOf))
-  const before = setAsideSoFar(memory, rows)
+  const before = setAsideSoFar(memory, recorded)
   const setAside = new Map(before)
   // With more set aside than can be remembered, nobody can tell any more who is not among them.
   const full = before.size >= MAX_UNCOUNTED
@@ -79,17 +77,15 @@ export function tally(ballot: Ballot): Tally {
       setAside.set(key, { approver: decision.approver, generation, reason: 'DecisionUnproven' })
     }
   }
-  for (const key of denials) counted.delete(key)
 
   return {
-    approvers: full ? [] : spelled(counted, everybody),
+    approvers: spelled(counted, everybody),
     deniedBy: spelled(denials, everybody),
     record,
-    uncounted: remembered(setAside, generation, onThisObject, rows),
+    uncounted: remembered(setAside, generation, onThisObject, recorded),
     setAside: withoutKeys(setAside, denials),
     newlySetAside: withoutKeys(setAside, new Set([...denials, ...before.keys()])),
     waiting,
-    requesterTried: said.length < present.length,
   }
 }
 

@@ -418,6 +418,19 @@ describe('what Ready says', () => {
     expect(reconcile(seen).ready.message).toBe(message)
   })
 
+  test('what was approved in a gap', () => {
+    const seen = afterFirstLook()
+    seen.enforcement = { mode: 'gap', required: true }
+    approve(seen, 'bob')
+    expect(reconcile(seen).ready.message).toBe(
+      'nothing new is granted while admission does not hold approvers to the rules (see ApprovalEnforced of the Realm); ' +
+        '0 of 1 approval; waiting for 1 more; requested by carol, who cannot decide; ' +
+        'approved by bob while approval was not enforced; ' +
+        'what does not count stays so: edit spec (reason, for instance) and have it decided anew; ' +
+        'asked for: editor, manager, viewer',
+    )
+  })
+
   test('row 127: other people’s texts come in one bounded, printable line', () => {
     const nasty = `\u001B[31m\nReady=True ${'x'.repeat(32_768)}`
     const seen = world()

@@ -70,11 +70,12 @@ describe('row 107: editing an approved spec', () => {
   })
 
   test('what a removed role was composed of goes with it, unless it is listed itself', () => {
-    tell([
+    const seen = tell([
       ...GRANTED,
       ['only a part is listed now', (w) => edit(w, { roles: ['viewer'] }), 'Granted: viewer'],
-      ['another role that holds it brings nothing', (w) => edit(w, { roles: ['auditor'] }), 'PendingApproval:'],
+      ['another role brings nothing', (w) => edit(w, { roles: ['auditor'] }), 'PendingApproval:'],
     ])
+    expect(reconcile(seen).granted).not.toHaveProperty('serving')
   })
 
   test('a role that merely reaches a granted one does not keep it', () => {
@@ -165,6 +166,24 @@ describe('time', () => {
     expect(ends(seen)).toEqual(['never'])
   })
 
+  test('the audit knows of longer time for the same roles, and of an end that came unseen', () => {
+    const seen = tell([
+      ['until ten', (w) => edit(w, until(10)), 'PendingApproval:'],
+      ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
+      ['until twenty', (w) => edit(w, until(20)), `PendingApproval: ${MANAGER}`],
+      ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
+    ])
+    expect(seen.audit.at(-1)).toMatchObject({ action: 'roles_granted', details: { expiresAt: after(20) } })
+    tell(
+      [
+        ['no realm', missing, 'RealmNotFound:'],
+        ['the end', (w) => pass(w, 20), 'RealmNotFound:'],
+      ],
+      seen,
+    )
+    expect(seen.audit.at(-1)).toMatchObject({ action: 'roles_expired' })
+  })
+
   test('a duration runs from the grant, also through edits that leave it', () => {
     const seen = tell([
       ['asked', (w) => edit(w, { roles: ['auditor', 'viewer'], durationSeconds: 100 }), 'PendingApproval:'],
@@ -189,6 +208,21 @@ describe('time', () => {
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
     ])
     expect(seen.audit.filter(({ action }) => action === 'roles_expired')).toHaveLength(1)
+  })
+
+  test('an edit that asks for nothing more has nothing to time out', () => {
+    tell([
+      ['asked', governance({ pendingTimeoutSeconds: 60 }), 'PendingApproval:'],
+      ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
+      ['the reason', (w) => edit(w, {}), `Granted: ${MANAGER}`],
+      ['much later', (w) => pass(w, 3600), `Granted: ${MANAGER}`],
+    ])
+    const seen = tell([
+      ['off', governance({ pendingTimeoutSeconds: 60, enabled: false }), `GrantedUngoverned: ${MANAGER}`],
+      ['on', governance({ pendingTimeoutSeconds: 60, enabled: true }), `GrantedUngoverned: ${MANAGER}`],
+      ['much later', (w) => pass(w, 3600), `GrantedUngoverned: ${MANAGER}`],
+    ])
+    expect(reconcile(seen)).not.toHaveProperty('lookAgainAt')
   })
 
   test('a timed-out edit leaves what was granted', () => {
@@ -417,6 +451,16 @@ describe('another object under the same name', () => {
     tell([...GRANTED, ['both at once', (w) => (otherUser(w), edit(w, {})), 'PendingApproval:']])
   })
 
+  test('the subject is recreated with the fixed sub of the former one', () => {
+    tell([...GRANTED, ['another uid', (w) => (w.user = { ...w.user!, uid: 'user-2' }), 'SubjectReplaced:']])
+  })
+
+  test('the audit tells which of both was replaced', () => {
+    const causes = ({ audit }: World) => audit.map(({ details }) => details['cause']).filter(Boolean)
+    expect(causes(tell([...GRANTED, ['another alice', otherUser, 'SubjectReplaced:']]))).toEqual(['SubjectReplaced'])
+    expect(causes(tell([...GRANTED, ['another realm', otherRealm, 'RealmReplaced:']]))).toEqual(['RealmReplaced'])
+  })
+
   test('the realm is recreated: decisions for the former one do not count', () => {
     tell([
       ...GRANTED,
@@ -558,12 +602,13 @@ describe('a decision before realm, subject and roles are there', () => {
   })
 
   test('one that comes while something is away again waits until it is back', () => {
-    tell([
+    const seen = tell([
       ['asked', nothing, 'PendingApproval:'],
       ['no user', (w) => (w.user = undefined), 'SubjectNotFound:'],
       ['approved', (w) => approve(w, 'bob'), 'SubjectNotFound:'],
-      ['the user', (w) => (w.user = world().user), `Granted: ${MANAGER}`],
     ])
+    expect(seen.recorded).toEqual([])
+    tell([['the user', (w) => (w.user = world().user), `Granted: ${MANAGER}`]], seen)
   })
 
   test('more of them than can be remembered: nobody counts', () => {
@@ -708,6 +753,36 @@ describe('what is lost and rebuilt', () => {
     tell([['untrusted', (w) => (noRows(w), governance({ enabled: true })(w)), 'PendingApproval:']], ungoverned)
   })
 
+  test('a status that can be trusted beats rows restored from a backup', () => {
+    const seen = tell(GRANTED)
+    const older = seen.row
+    tell(
+      [
+        ['less', (w) => edit(w, { roles: ['viewer', 'auditor'] }), 'PendingApproval: viewer'],
+        ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
+        ['restored', (w) => ((w.row = older), w.recorded.pop()), 'Granted: auditor viewer'],
+      ],
+      seen,
+    )
+  })
+
+  test('a recorded denial ends what rows restored from a backup still give', () => {
+    const seen = tell(GRANTED)
+    const older = seen.row
+    tell(
+      [
+        ['the reason', (w) => edit(w, {}), `Granted: ${MANAGER}`],
+        ['denied', (w) => deny(w, 'dave'), 'Denied:'],
+        [
+          'restored, and edited',
+          (w) => ((w.row = older), (w.statusTrusted = false), edit(w, {}), (w.stated = [])),
+          'PendingApproval:',
+        ],
+      ],
+      seen,
+    )
+  })
+
   test('rows beat a status that says otherwise', () => {
     const seen = tell([['asked', nothing, 'PendingApproval:']])
     const forged = tell(GRANTED)
@@ -737,17 +812,23 @@ describe('what is lost and rebuilt', () => {
       ['a generation never seen', (w) => edit(w, {}), 'PendingApproval: viewer'],
       ['approved', (w) => approve(w, 'dave'), 'Granted: auditor viewer'],
     ])
-    tell([
+    const lagging = tell([
       ...GRANTED,
       ['edited', (w) => edit(w, {}), `Granted: ${MANAGER}`],
       ['an older read', (w) => (w.assignment = { ...w.assignment, generation: 1 }), 'DecisionUnproven:'],
-      ['and a present one', (w) => (w.assignment = { ...w.assignment, generation: 2 }), `Granted: ${MANAGER}`],
-      [
-        'set back, and denied',
-        (w) => ((w.assignment = { ...w.assignment, generation: 1 }), deny(w, 'dave')),
-        'DecisionUnproven:',
-      ],
-      ['edited', (w) => edit(w, {}), 'PendingApproval:'],
+    ])
+    expect(lagging.audit.at(-1)).toMatchObject({ action: 'roles_revoked', details: { cause: 'Unresolved' } })
+    tell(
+      [['and a present one', (w) => (w.assignment = { ...w.assignment, generation: 2 }), `Granted: ${MANAGER}`]],
+      lagging,
+    )
+    tell([
+      ...GRANTED,
+      ['more', (w) => edit(w, { roles: ['manager', 'auditor'] }), `PendingApproval: ${MANAGER}`],
+      ['approved', (w) => approve(w, 'bob'), `Granted: auditor ${MANAGER}`],
+      ['set back', (w) => (w.assignment = { ...w.assignment, generation: 1 }), 'DecisionUnproven:'],
+      ['and denied', (w) => deny(w, 'dave'), 'DecisionUnproven:'],
+      ['edited, and edited', (w) => (edit(w, {}), edit(w, {})), 'PendingApproval:'],
     ])
     tell([
       ...GRANTED,
