@@ -120,7 +120,11 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
     login: (user, form = {}) =>
       world.post('/token', { grant_type: 'password', ...CLIENT, username: user, password: passwordOf(user), ...form }),
     post: (path, form) =>
-      send(`${oidc}${path}`, { 'content-type': 'application/x-www-form-urlencoded' }, `${new URLSearchParams(form)}`),
+      send(
+        `${oidc}${path}`,
+        { 'content-type': 'application/x-www-form-urlencoded' },
+        new URLSearchParams(form).toString(),
+      ),
     field: (operation, token, body) =>
       send(
         `${url}/realms/quickstart/protocol/openid-connect/${operation}`,

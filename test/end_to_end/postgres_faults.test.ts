@@ -15,16 +15,16 @@ describe('Postgres goes away and comes back', () => {
   async function underLoad(fault: () => Promise<void>): Promise<Map<number, number>> {
     const { access_token = '' } = (await world.login('bob')).body
     const statuses = new Map<number, number>()
-    let over = false
+    const over = new AbortController()
     const worker = async (): Promise<void> => {
-      while (!over) {
+      while (!over.signal.aborted) {
         const { status } = await world.introspect(access_token)
         statuses.set(status, (statuses.get(status) ?? 0) + 1)
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     }
     const workers = Array.from({ length: 8 }, worker)
-    await fault().finally(() => (over = true))
+    await fault().finally(() => over.abort())
     await Promise.all(workers)
     return statuses
   }
