@@ -294,6 +294,15 @@ describe('Denied', () => {
     ])
   })
 
+  test('of another object under the same name ends nothing', () => {
+    const former = { form: 'condition', decision: 'Denied', observedUID: 'assignment-0' } as const
+    tell([
+      ...GRANTED,
+      ['a former one was denied', (w) => entry(w, 'dave', former), `Granted: ${MANAGER}`],
+      ['edited', (w) => edit(w, {}), `Granted: ${MANAGER}`],
+    ])
+  })
+
   test('is heard while something is missing', () => {
     tell([
       ['no user', (w) => (w.user = undefined), 'SubjectNotFound:'],
@@ -760,7 +769,7 @@ describe('what is lost and rebuilt', () => {
       [
         ['less', (w) => edit(w, { roles: ['viewer', 'auditor'] }), 'PendingApproval: viewer'],
         ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
-        ['restored', (w) => ((w.row = older), w.recorded.pop()), 'Granted: auditor viewer'],
+        ['restored', (w) => ((w.row = older), w.recorded.pop(), (w.stated = [])), 'Granted: auditor viewer'],
       ],
       seen,
     )
