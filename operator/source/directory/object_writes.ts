@@ -51,7 +51,6 @@ export function objectWrites({ objects, admission }: { objects: Objects; admissi
         objects.write([{ gone: keyText(key) }], { durable: true })
         return
       }
-      if (held.deletionTimestamp !== undefined) throw new ResourceConflict(`${keyText(key)} is being deleted`)
       objects.write([{ put: { ...held, finalizers: present ? [FINALIZER] : [] } }])
     },
   }

@@ -138,6 +138,11 @@ describe('each problem names its place and what to do', () => {
       /larger than 1 MiB/,
     ],
     [
+      'row 95: data that is no base64',
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: x}\ndata: {password: "plain text"}\n',
+      /:4:\d+: Secret default\/x: data\.password: is not base64; plain text belongs under stringData/,
+    ],
+    [
       'a misspelled member of a Secret',
       'apiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringdata: {a: b}\n',
       /:4:\d+: Secret default\/x: stringdata: is not a member of a Secret/,
@@ -183,6 +188,17 @@ test('a manifest of ours whose kind is not known holds deletions: it may be what
   await world.fence()
   expect(world.source().list('User')).toHaveLength(2)
   expect(world.source().completeList('User')).toBeUndefined()
+})
+
+test('a list is not complete while a new object of the kind is refused: its rows may be there from before', async () => {
+  const world = await worldWithTwoUsers()
+  world.write('carol.yaml', yaml(user('carol', { enabled: 'perhaps' })))
+  await world.eventually(() => world.reported.length === 1)
+  expect(world.source().completeList('User')).toBeUndefined()
+  expect(world.source().completeList('Realm')).toBeDefined()
+  world.write('carol.yaml', yaml(user('carol')))
+  await world.eventually(() => world.source().completeList('User'))
+  expect(world.source().list('User')).toHaveLength(3)
 })
 
 test('an edit that is refused does not hold the deletions of others', async () => {

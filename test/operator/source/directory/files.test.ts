@@ -88,6 +88,25 @@ describe('files and what they hold', () => {
     expect(uid(world)).toBe(first)
   })
 
+  test('an edit is seen without waiting for a poll, in old and new folders, after a rename too', async () => {
+    const world = await directoryWorld({ pollMilliseconds: 3_600_000 })
+    mkdirSync(join(world.directory, 'team'))
+    world.write('alice.yaml', yaml(user('alice')))
+    await world.eventually(() => uid(world))
+    world.write('team/bob.yaml', yaml(user('bob')))
+    await world.eventually(() => uid(world, 'bob'))
+    for (const generation of [2, 3]) {
+      for (const [file, name] of [
+        ['alice.yaml', 'alice'],
+        ['team/bob.yaml', 'bob'],
+      ] as const) {
+        writeFileSync(join(world.directory, '.new'), yaml(user(name, { firstName: `A${generation}` })))
+        renameSync(join(world.directory, '.new'), join(world.directory, file))
+        await world.eventually(() => world.source().get(key('User', name))?.metadata.generation === generation)
+      }
+    }
+  })
+
   test('a move between files keeps the object, an edit on the way included', async () => {
     const world = await directoryWorld()
     world.write('b.yaml', yaml(user('alice'), user('bob')))

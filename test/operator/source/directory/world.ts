@@ -25,7 +25,10 @@ export interface DirectoryWorld extends World {
 const POLL_MILLISECONDS = 40
 
 /** A real folder with a real source over it, gone when the test is. */
-export async function directoryWorld({ started = true } = {}): Promise<DirectoryWorld> {
+export async function directoryWorld({
+  started = true,
+  pollMilliseconds = POLL_MILLISECONDS,
+} = {}): Promise<DirectoryWorld> {
   const root = mkdtempSync(join(tmpdir(), 'realmkeeper-directory-'))
   const directory = join(root, 'manifests')
   const stateDir = join(root, 'state')
@@ -41,7 +44,7 @@ export async function directoryWorld({ started = true } = {}): Promise<Directory
       directory,
       stateDir,
       now: () => new Date(),
-      pollMilliseconds: POLL_MILLISECONDS,
+      pollMilliseconds,
       report: (problem) => void reported.push(problemText(problem).replaceAll(`${directory}/`, '')),
       recordEvent: (key, event) => void events.push(`${key.name} ${event.reason}`),
     })
