@@ -42,6 +42,11 @@ export function passwordState(passwordHash: string | null): PasswordState {
   return isUsableHash(passwordHash) ? 'usable' : 'unusable'
 }
 
+/** Tells two hashes apart without keeping them. */
+export function hashDigest({ passwordHash }: Pick<UserRow, 'passwordHash'>): string {
+  return digest(passwordHash)
+}
+
 function digest(value: unknown): string {
   return hash('sha256', JSON.stringify(canonical(value)), 'base64url').slice(0, 22)
 }

@@ -6,18 +6,10 @@ import type { RealmRow } from '../store/realms.ts'
 import { usernameKey } from '../store/username.ts'
 import { listUsers } from '../store/users.ts'
 import type { UserRow } from '../store/users.ts'
-import { pathOf } from './resource_types.ts'
-import { clientDigest, clientSecretDigest, passwordState, realmDigest, userDigest } from './row_digest.ts'
+import { knownTable } from './known_table.ts'
+import type { Known, KnownRow } from './known_table.ts'
+import { clientDigest, clientSecretDigest, hashDigest, passwordState, realmDigest, userDigest } from './row_digest.ts'
 import type { Registered } from './view.ts'
-
-/** What is remembered of a row: enough to know whether it has to be written, little enough for many of them. */
-export interface KnownRow {
-  resourceUid: string
-  namespace: string
-  name: string
-  realm: string
-  digest: string
-}
 
 export interface KnownClient extends KnownRow {
   clientId: string
@@ -32,6 +24,9 @@ export interface KnownUser extends KnownRow {
   passwordSource: string | null
   /** False: the hash, if any, must not be computed with, and is made anew. */
   hasUsableHash: boolean
+  hashDigest: string
+  /** The hash is not the one that this process wrote. */
+  mustVerify: boolean
 }
 
 /**
@@ -56,29 +51,34 @@ export interface Rows extends Registered {
   forgetRealm(realm: string): void
 }
 
-/** Rows of one table, by uid of their resource. */
-export interface Known<Fact extends KnownRow, Row> {
-  get(resourceUid: string): Fact | undefined
-  /** The row made last of a resource of this `namespace/name`, be it the present one's or that of a former one. */
-  atPath(path: string): Fact | undefined
-  all(): Iterable<Fact>
-  /** Runs what writes or deletes a row, and says so by `written` or `gone`: a load meanwhile leaves the row alone. */
-  write<Result>(resourceUid: string, work: () => Promise<Result>): Promise<Result>
-  /** After a row was written, and committed. */
-  written(row: Row): void
-  /** After a row was deleted, or found to be missing. */
-  gone(resourceUid: string): void
-}
-
 export function createRows(): Rows {
-  const realms = knownTable<KnownRow, RealmRow>('realm', knownRealm, [({ realm }) => realm])
-  const clients = knownTable<KnownClient, ClientRow>('client', knownClient, [
-    ({ realm, clientId }) => `${realm} ${clientId}`,
-  ])
-  const users = knownTable<KnownUser, UserRow>('user', knownUser, [
-    ({ realm, usernameKey: key }) => `${realm} ${key}`,
-    ({ realm, subject }) => `${realm} ${subject}`,
-  ])
+  const realms = knownTable<KnownRow, RealmRow>({
+    what: 'realm',
+    factOf: knownRealm,
+    names: [({ realm }) => realm],
+    compare: (before, fact) => ({ fact, isDrift: before.digest !== fact.digest }),
+  })
+  const clients = knownTable<KnownClient, ClientRow>({
+    what: 'client',
+    factOf: knownClient,
+    names: [({ realm, clientId }) => `${realm} ${clientId}`],
+    compare(before, fact) {
+      // Nobody else writes secrets there: one that is another is made anew, even if all else is as it was.
+      const isSecret = before.secretDigest !== fact.secretDigest
+      const read = isSecret ? { ...fact, secretSource: null, digest: '' } : fact
+      return { fact: read, isDrift: isSecret || before.digest !== fact.digest }
+    },
+  })
+  const users = knownTable<KnownUser, UserRow>({
+    what: 'user',
+    factOf: knownUser,
+    names: [({ realm, usernameKey: key }) => `${realm} ${key}`, ({ realm, subject }) => `${realm} ${subject}`],
+    compare: (before, fact) => ({
+      // Servers renew hashes, so another one is no drift; that it is one of the same password is to be seen.
+      fact: { ...fact, mustVerify: before.mustVerify || before.hashDigest !== fact.hashDigest },
+      isDrift: before.digest !== fact.digest,
+    }),
+  })
   const refusals = new Map<string, string>()
 
   return {
@@ -113,107 +113,6 @@ export function createRows(): Rows {
   }
 }
 
-interface KnownTable<Fact extends KnownRow, Row> extends Known<Fact, Row> {
-  /** uid of the resource whose row holds a name, of the names given when the table was made. */
-  ownerOf(which: number, name: string): string | undefined
-  /** What is written or deleted from now on is newer than what a load reads. */
-  beginLoad(): (rows: Row[]) => string[]
-}
-
-function knownTable<Fact extends KnownRow, Row>(
-  what: string,
-  factOf: (row: Row) => Fact,
-  names: ((fact: Fact) => string)[],
-): KnownTable<Fact, Row> {
-  const facts = new Map<string, Fact>()
-  const owners = names.map(() => new Map<string, string>())
-  const paths = new Map<string, string>()
-  const inFlight = new Set<string>()
-  let touched: Set<string> | undefined
-  let isLoaded = false
-
-  function put(fact: Fact): void {
-    remove(fact.resourceUid)
-    facts.set(fact.resourceUid, fact)
-    paths.set(pathOf(fact), fact.resourceUid)
-    names.forEach((nameOf, which) => owners[which]?.set(nameOf(fact), fact.resourceUid))
-  }
-
-  function remove(uid: string): void {
-    const fact = facts.get(uid)
-    if (!fact) return
-    facts.delete(uid)
-    if (paths.get(pathOf(fact)) === uid) paths.delete(pathOf(fact))
-    names.forEach((nameOf, which) => {
-      // Another resource may have taken the name over meanwhile.
-      if (owners[which]?.get(nameOf(fact)) === uid) owners[which].delete(nameOf(fact))
-    })
-  }
-
-  return {
-    get: (uid) => facts.get(uid),
-    atPath: (path) => facts.get(paths.get(path) ?? ''),
-    all: () => facts.values(),
-    ownerOf: (which, name) => owners[which]?.get(name),
-    async write(uid, work) {
-      inFlight.add(uid)
-      try {
-        return await work()
-      } finally {
-        inFlight.delete(uid)
-        touched?.add(uid)
-      }
-    },
-    written(row) {
-      const fact = factOf(row)
-      touched?.add(fact.resourceUid)
-      put(fact)
-    },
-    gone(uid) {
-      touched?.add(uid)
-      remove(uid)
-    },
-    beginLoad() {
-      const newer = new Set<string>()
-      touched = newer
-      return (rows) => {
-        touched = undefined
-        for (const uid of inFlight) newer.add(uid)
-        const read = new Map(rows.map((row) => factOf(row)).map((fact) => [fact.resourceUid, fact]))
-        const drift: string[] = []
-        for (const fact of facts.values()) {
-          if (newer.has(fact.resourceUid) || read.has(fact.resourceUid)) continue
-          drift.push(`${what} ${fact.namespace}/${fact.name}: the row is missing`)
-          remove(fact.resourceUid)
-        }
-        for (const fact of read.values()) {
-          if (newer.has(fact.resourceUid)) continue
-          const before = facts.get(fact.resourceUid)
-          if (isLoaded && !before) drift.push(`${what} ${fact.namespace}/${fact.name}: the row is not the operator's`)
-          if (before && !sameRow(before, fact)) {
-            drift.push(`${what} ${fact.namespace}/${fact.name}: the row was changed`)
-            put(distrusted(fact, before))
-            continue
-          }
-          put(fact)
-        }
-        isLoaded = true
-        return drift
-      }
-    },
-  }
-}
-
-function sameRow(a: KnownRow & { secretDigest?: string }, b: KnownRow & { secretDigest?: string }): boolean {
-  return a.digest === b.digest && a.secretDigest === b.secretDigest
-}
-
-/** A secret that somebody else put there is to be made anew from its source, even if all else is as it was. */
-function distrusted<Fact extends KnownRow>(read: Fact, before: Fact): Fact {
-  const isSecret = Reflect.get(read, 'secretDigest') !== Reflect.get(before, 'secretDigest')
-  return isSecret ? { ...read, secretSource: null, digest: '' } : read
-}
-
 function knownRealm(row: RealmRow): KnownRow {
   return { ...common(row), digest: realmDigest(row) }
 }
@@ -228,7 +127,8 @@ function knownUser(row: UserRow): KnownUser {
   const { subject, passwordSource } = row
   const state = passwordState(row.passwordHash)
   const names = { subject, usernameKey: usernameKey(row.username) }
-  return { ...common(row), ...names, digest: userDigest(row, state), passwordSource, hasUsableHash: state === 'usable' }
+  const password = { passwordSource, hasUsableHash: state === 'usable', mustVerify: false }
+  return { ...common(row), ...names, digest: userDigest(row, state), hashDigest: hashDigest(row), ...password }
 }
 
 function common({ resourceUid, namespace, name, realm }: Omit<KnownRow, 'digest'>): Omit<KnownRow, 'digest'> {

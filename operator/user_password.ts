@@ -27,13 +27,18 @@ export async function desiredPassword(
   { metadata, spec }: UserResource,
   known: KnownUser | undefined,
   realm: RealmResource,
-  { store, secrets, passwords }: Pick<ReconcilerDeps, 'store' | 'secrets' | 'passwords'>,
+  { store, rows, secrets, passwords }: Pick<ReconcilerDeps, 'store' | 'rows' | 'secrets' | 'passwords'>,
 ): Promise<DesiredPassword> {
   const ref = spec.passwordSecretRef
   if (!ref) return none(known?.hasUsableHash === true)
   const name = { namespace: metadata.namespace, name: ref.name }
   const version = secrets.version(name)
-  if (known?.hasUsableHash && version && isMadeFrom(known.passwordSource, sourceText(version, ref.key))) {
+  if (
+    known?.hasUsableHash &&
+    !known.mustVerify &&
+    version &&
+    isMadeFrom(known.passwordSource, sourceText(version, ref.key))
+  ) {
     return kept(known)
   }
 
@@ -53,6 +58,7 @@ export async function desiredPassword(
       isUsableHash(present.passwordHash) &&
       (await passwords.matches(present.passwordHash, read.password))
     ) {
+      rows.users.amend({ ...known, mustVerify: false })
       return { ...kept(known), source }
     }
   }

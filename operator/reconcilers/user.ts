@@ -35,7 +35,8 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
 
       const subject = known?.subject ?? subjectOf(user)
       const row = { ...desiredRow(user, realm.name, subject), passwordSource: password.source }
-      const changed = known?.digest !== userDigest(row, password.state)
+      const isNewHash = typeof password.write.passwordHash === 'string'
+      const changed = isNewHash || known?.digest !== userDigest(row, password.state)
       if (changed) {
         const written = await saveUser(deps, { row, ...password.write })
         if (written === 'username_taken') return notReady('UsernameTaken', usernameTaken(user))

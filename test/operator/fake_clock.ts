@@ -8,11 +8,11 @@ export interface FakeClock extends Clock {
 
 export function fakeClock(): FakeClock {
   let time = 0
-  let timers: { due: number; then: () => void }[] = []
+  let timers: { due: number; run: () => void }[] = []
   return {
     now: () => time,
-    after(millis, then) {
-      const timer = { due: time + millis, then }
+    after(millis, run) {
+      const timer = { due: time + millis, run }
       timers.push(timer)
       return () => {
         timers = timers.filter((each) => each !== timer)
@@ -26,7 +26,7 @@ export function fakeClock(): FakeClock {
         if (!next) break
         timers = timers.filter((each) => each !== next)
         time = Math.max(time, next.due)
-        next.then()
+        next.run()
         await settle()
       }
       time = end

@@ -4,13 +4,15 @@ import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { runOperator } from '../../operator/main.ts'
 import type { OperatorSurroundings, RunningOperator } from '../../operator/main.ts'
-import type { Kind, Resource } from '../../operator/source/resource.ts'
+import type { ResourceOf } from '../../operator/resource_types.ts'
+import type { Kind } from '../../operator/source/resource.ts'
 import type { ResourceEvent } from '../../operator/source/resource_source.ts'
 import { directorySource } from '../../operator/source/directory/directory_source.ts'
 import type { DirectorySource } from '../../operator/source/directory/directory_source.ts'
 import { problemText } from '../../operator/source/directory/problem.ts'
 import type { OperatorConfig } from '../../process/config.ts'
 import { createLog } from '../../process/log.ts'
+import { recordLogLine } from '../support/canary.ts'
 import { testDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
@@ -32,7 +34,7 @@ export interface OperatorUnderTest {
   start(surroundings?: Partial<OperatorSurroundings>, config?: Partial<OperatorConfig>): Promise<RunningOperator>
   stop(): Promise<void>
   source(): DirectorySource
-  find<R extends Resource>(kind: Kind, name: string, namespace?: string): R | undefined
+  find<K extends Kind>(kind: K, name: string, namespace?: string): ResourceOf<K> | undefined
   condition(
     kind: Kind,
     name: string,
@@ -90,7 +92,12 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
           log: createLog({
             name: 'operator',
             level: 'debug',
-            destination: { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+            destination: {
+              write(line: string) {
+                log.push(JSON.parse(line) as Record<string, unknown>)
+                recordLogLine('operator', line)
+              },
+            },
           }),
           ...surroundings,
         },
@@ -102,7 +109,8 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
       running = undefined
     },
     source: present,
-    find: (kind, name, namespace = 'default') => present().get({ kind, namespace, name }) as never,
+    find: <K extends Kind>(kind: K, name: string, namespace = 'default') =>
+      present().get({ kind, namespace, name }) as ResourceOf<K> | undefined,
     condition(kind, name, type = 'Ready', namespace = 'default') {
       return present()
         .get({ kind, namespace, name })
@@ -151,14 +159,17 @@ export function configOf(databaseUrl: string, dir: string, stateDir: string): Op
 }
 
 /** Tries until it passes, for a while that is longer than anything here takes; then the last failure is the answer. */
-export async function eventually<Result>(attempt: () => Result | Promise<Result>, millis = 20_000): Promise<Result> {
+export async function eventually<Result>(
+  attempt: () => Result | Promise<Result>,
+  { every = 20, millis = 20_000 } = {},
+): Promise<Result> {
   const end = performance.now() + millis
   for (;;) {
     try {
       return await attempt()
     } catch (error) {
       if (performance.now() > end) throw error
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await new Promise((resolve) => setTimeout(resolve, every))
     }
   }
 }

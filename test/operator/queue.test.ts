@@ -146,7 +146,7 @@ describe('the work queue', () => {
     queue.add('a')
     queue.add('b')
     let stopped = false
-    const stopping = queue.stop().then(() => {
+    const stopping = queue.stop().finally(() => {
       stopped = true
     })
     await clock.pass(0)

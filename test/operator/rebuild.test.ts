@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import argon2 from 'argon2'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { insertSession } from '../../store/sessions.ts'
 import { impatientClock } from './impatient_clock.ts'
@@ -138,14 +139,31 @@ describe('rows of configuration', () => {
     )
     clock.jump(HOUR)
     await eventually(async () => expect(await essence()).toEqual(before))
-    expect(await operator.rows(`select enabled from realms`)).toEqual([{ enabled: true }])
-    expect(
-      await operator.rows(`select settings->'audiences' as audiences from clients where client_id = 'web'`),
-    ).toEqual([{ audiences: [] }])
-    expect(await operator.rows(`select 1 from clients where secret_hash = sha256('mine')`)).toEqual([])
+    await eventually(async () => {
+      expect(await operator.rows('select enabled from realms')).toEqual([{ enabled: true }])
+      expect(
+        await operator.rows(`select settings->'audiences' as audiences from clients where client_id = 'web'`),
+      ).toEqual([{ audiences: [] }])
+      expect(await operator.rows(`select 1 from clients where secret_hash = sha256('mine')`)).toEqual([])
+    })
     await eventually(async () => expect(await counters(healthPort)).toMatch(/drifted_rows_total 6\n/))
     // A hash put there by hand is no former secret either.
     expect(await operator.rows('select 1 from clients where previous_secret_hash is not null')).toEqual([])
+  })
+
+  test('row 123: a password hash of somebody else’s is replaced, one that a server renewed is kept', async () => {
+    await operator.start({ clock })
+    await allReady()
+    const renewed = await argon2.hash('alice-password-1', { memoryCost: 2048, timeCost: 1, parallelism: 1 })
+    const foreign = await argon2.hash('mallory', { memoryCost: 1024, timeCost: 1, parallelism: 1 })
+    await operator.rows(`update users set password_hash = $1 where username = 'alice'`, renewed)
+    await operator.rows(`update users set password_hash = $1 where username = 'bob'`, foreign)
+    const hashOf = async (name: string): Promise<string> =>
+      String((await operator.rows('select password_hash from users where username = $1', name))[0]?.password_hash)
+    clock.jump(HOUR)
+    await eventually(async () => expect(await hashOf('bob')).not.toBe(foreign))
+    expect(await argon2.verify(await hashOf('bob'), 'bob-password-1')).toBe(true)
+    expect(await hashOf('alice')).toBe(renewed)
   })
 
   test('row 116: whose resource went without telling are removed at the next resync, and their sessions end', async () => {

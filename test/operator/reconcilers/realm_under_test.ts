@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from 'node:crypto'
-import type { JsonWebKey } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serializeKeyring, parseKeyring } from '../../../store/keyring/keyring.ts'
@@ -44,7 +43,7 @@ export function keyringFile(operator: OperatorUnderTest, name = 'shop') {
   }
 }
 
-const LICENSE_KEY = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as JsonWebKey
+const LICENSE_KEY = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
 
 /** The file with the license keys of an installation, and licenses made with them. */
 export async function licensing(operator: OperatorUnderTest) {
@@ -53,7 +52,7 @@ export async function licensing(operator: OperatorUnderTest) {
   await writeFile(file, JSON.stringify({ keys: [publicKey] }))
   return {
     file,
-    license(expiresAt: Date, realmName = 'shop'): Manifest {
+    license: (expiresAt: Date, realmName = 'shop'): Manifest => {
       const claims = { issuer: 'test', realm: realmName, features: ['field-encryption'], expiresAt, jti: 'j' }
       return secret('license', { license: issueLicense(claims, LICENSE_KEY) })
     },
