@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { loginCall } from '../calls.ts'
 import { drive } from '../load.ts'
@@ -7,12 +8,15 @@ import type { Figure } from '../report.ts'
 import { REALMS, USERS } from '../world.ts'
 import type { BenchWorld } from '../world.ts'
 
-/** Logins beside the raw rate of the same hash in the same binding, one at a time on one core. */
+/** As the server: one hash a core, at most as many as libuv has threads. */
+export const HASHES_AT_A_TIME = Math.min(availableParallelism(), 4)
+
+/** Logins beside the raw rate of the same hash in the same binding, as many at a time as the server computes. */
 export async function loginRows(world: BenchWorld): Promise<Figure[]> {
   const rates: { ours: number[]; floor: number[] } = { ours: [], floor: [] }
   let user = 0
   for (let round = 0; round <= world.rounds; round++) {
-    const floor = await rawHashRate(world.duration, 1)
+    const floor = await rawHashRate(world.duration, HASHES_AT_A_TIME)
     const { perSecond } = await drive({
       port: world.serverPort,
       connections: 4,

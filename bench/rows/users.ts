@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { freePort } from '../../test/support/world.ts'
 import type { Figure } from '../report.ts'
 import { end, ready, residentMegabytes } from '../world.ts'
 import type { BenchWorld } from '../world.ts'
-import { rawHashRate } from './login.ts'
+import { HASHES_AT_A_TIME, rawHashRate } from './login.ts'
 
 const USERS = 10_000
 const FILES = 100
@@ -28,7 +27,7 @@ export async function userRows(world: BenchWorld): Promise<Figure[]> {
     writeFileSync(fileName(dir, file), usersFile(file * perFile, perFile, 'Adams'))
 
   const url = await ownDatabase(world)
-  const hashSeconds = USERS / (await rawHashRate(Math.max(5, world.duration), availableParallelism()))
+  const hashSeconds = USERS / (await rawHashRate(Math.max(5, world.duration), HASHES_AT_A_TIME))
   const first = await operatorUntil(world, { dir, stateDir, url }, () => count(url, 'password_hash is not null', USERS))
   const warm = await restart(world, { dir, stateDir, url })
   return [
