@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { loggableText } from '../process/loggable.ts'
 import { Deposed } from '../store/operator_epoch.ts'
 import type { Clock } from './clock.ts'
-import { createQueue } from './queue.ts'
+import { backoffMillis, createQueue } from './queue.ts'
 import type { QueueStats, WorkQueue } from './queue.ts'
 import { NotYet } from './not_yet.ts'
 import type { Outcome, Reconciler } from './reconciler.ts'
@@ -46,6 +46,11 @@ export interface Controller {
   stats(): QueueStats
 }
 
+const SOONEST_MILLIS = 1_000
+const FIRST_LOOK_MILLIS = 5_000
+const LONGEST_LOOK_MILLIS = 60_000
+/** Something that settles sooner is not worth a status. */
+const SILENT_MILLIS = 2_000
 // A wait is cut short where the clock may be stepped meanwhile; whoever comes early waits again.
 const LONGEST_WAIT_MILLIS = 60 * 60_000
 
@@ -67,6 +72,8 @@ export function createController<K extends Kind>(
 
   /** uids whose deletion was said to wait: once is enough. */
   const waitingDeletions = new Set<string>()
+  /** Keys that wait for something else to settle: how often they looked, and since when. */
+  const unsettled = new Map<string, { looks: number; since: number }>()
 
   async function work(text: string): Promise<number | undefined> {
     const key = parseKey(kind, text)
@@ -75,10 +82,13 @@ export function createController<K extends Kind>(
     // Gone without a finalizer of ours: there were no rows, or the sweep finds them.
     if (!resource) return undefined
     try {
-      if (resource.metadata.deletionTimestamp !== undefined) return await finalize(key, resource)
-      return await reconcile(key, resource)
+      const isDeleted = resource.metadata.deletionTimestamp !== undefined
+      const again = isDeleted ? await finalize(key, resource) : await reconcile(key, resource)
+      unsettled.delete(text)
+      return again
     } catch (error) {
       if (error instanceof Deposed) return deposed(error)
+      if (error instanceof NotYet) return await waitFor(error, text, key, resource)
       if (error instanceof PostgresAway) await saySomething(key, resource, WAITING_FOR_POSTGRES)
       sayDeletionWaits(key, resource, error)
       throw error
@@ -93,7 +103,21 @@ export function createController<K extends Kind>(
     if (outcome.changed) deps.wakeUsersOf(key)
     deps.onReconciled?.(kind, isReady(outcome) ? 'ready' : 'not_ready')
     if (!outcome.requeueAt) return undefined
-    return Math.min(Math.max(outcome.requeueAt.getTime() - now().getTime(), 0), LONGEST_WAIT_MILLIS)
+    const millis = outcome.requeueAt.getTime() - now().getTime()
+    // What asks for a time that is past already must not turn in circles.
+    return millis > 0 ? Math.min(millis, LONGEST_WAIT_MILLIS) : SOONEST_MILLIS
+  }
+
+  /**
+   * Whatever it waits for wakes it, so nothing is counted as failed and little is looked at again: ten thousand Users
+   * may be there a second before their Realm is registered, and each status would be a write.
+   */
+  async function waitFor(cause: NotYet, text: string, key: ResourceKey, resource: Resource): Promise<number> {
+    const { looks, since } = unsettled.get(text) ?? { looks: 0, since: deps.clock.now() }
+    unsettled.set(text, { looks: looks + 1, since })
+    log.debug({ resource: keyText(key) }, cause.message)
+    if (deps.clock.now() - since > SILENT_MILLIS) await saySomething(key, resource, loggableText(cause.message))
+    return backoffMillis(looks + 1, FIRST_LOOK_MILLIS, LONGEST_LOOK_MILLIS, deps.random)
   }
 
   async function finalize(key: ResourceKey, resource: ResourceOf<K>): Promise<undefined> {
@@ -136,14 +160,12 @@ export function createController<K extends Kind>(
     const key = parseKey(kind, text)
     const resource = source.get(key)
     const about = { resource: text, err: error, failures, retryMillis }
-    // Somebody else was faster, or something else comes first: an ordinary part of converging.
-    const isOrdinary = error instanceof NotYet || error instanceof ResourceConflict
+    // Somebody else was faster: an ordinary part of converging.
+    const isOrdinary = error instanceof ResourceConflict
     if (isOrdinary) log.debug(about, 'tried again')
     else log.error(about, 'reconciling failed; it is tried again')
     deps.onReconciled?.(kind, 'failed')
-    if (resource && (failures > 1 || !isOrdinary)) {
-      void saySomething(key, resource, error instanceof NotYet ? loggableText(error.message) : FAILED)
-    }
+    if (resource && !isOrdinary) void saySomething(key, resource, FAILED)
   }
 
   function deposed(error: Deposed): undefined {

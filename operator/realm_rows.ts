@@ -32,33 +32,35 @@ export async function saveRealm({ store, rows }: Deps, row: RealmRow): Promise<b
 }
 
 /** Removes a realm with every row under it; its sessions end. With `withKeys`, its key versions are forgotten as well. */
-export async function removeRealm(deps: Deps, resourceUid: string, { withKeys = false } = {}): Promise<boolean> {
-  return deleteRows(deps, resourceUid, async (db, realm) => {
+export async function removeRealm(
+  deps: Deps,
+  of: { realm: string; resourceUid: string },
+  { withKeys = false } = {},
+): Promise<void> {
+  await deleteRows(deps, of, async (db, realm) => {
     await endSessionsOf(db, { realm }, 'realm_removed', deps.store)
     if (withKeys) await deleteKeyVersions(db, realm)
   })
 }
 
-/** Takes the rows of a realm away from a Realm that lost its name; sessions are the new owner's. */
+/** Takes the rows of a realm away from a Realm that lost its name; sessions are the new owner's. True when it had any. */
 export async function withdrawRealm(deps: Deps, resourceUid: string): Promise<boolean> {
-  return deleteRows(deps, resourceUid, async () => {})
+  const known = deps.rows.realms.get(resourceUid)
+  if (known) await deleteRows(deps, known, async () => {})
+  return known !== undefined
 }
 
 async function deleteRows(
   { store, rows }: Deps,
-  resourceUid: string,
+  { realm, resourceUid }: { realm: string; resourceUid: string },
   also: (db: Db, realm: string) => Promise<void>,
-): Promise<boolean> {
-  const known = rows.realms.get(resourceUid)
-  if (!known) return false
-  const { realm } = known
-  return rows.realms.write(resourceUid, async () => {
+): Promise<void> {
+  await rows.realms.write(resourceUid, async () => {
     await store.transaction(async (db) => {
       await deleteRealm(db, realm)
       await also(db, realm)
       await noteChange(db, { realm, kind: 'realm', key: realm }, store.now())
     })
     rows.forgetRealm(realm)
-    return true
   })
 }

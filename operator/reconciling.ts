@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Deposed } from '../store/operator_epoch.ts'
+import { Deposed } from '../store/operator_epoch.ts'
 import type { Clock } from './clock.ts'
 import { controllerTable } from './controllers.ts'
 import { createController, queueKey } from './controller.ts'
@@ -93,7 +93,10 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
   function tickIn(millis: number): void {
     if (stopped) return
     cancelTick = clock.after(millis, () => {
-      ticking = tick().catch((error: unknown) => log.warn({ err: error }, 'a resync failed; it is tried again'))
+      ticking = tick().catch((error: unknown) => {
+        if (error instanceof Deposed) options.onDeposed(error)
+        else log.warn({ err: error }, 'a resync failed; it is tried again')
+      })
       void ticking.finally(() => tickIn(SOON_MILLIS))
     })
   }

@@ -55,10 +55,11 @@ async function sweepKind(kind: Exclude<Kind, 'RoleAssignment'>, deps: SweepDeps)
   const { source, rows, log } = deps
   const present = new Set(source.list(kind).map(({ metadata }) => metadata.uid))
   const orphans = [...known(kind, rows).all()].filter(({ resourceUid }) => !present.has(resourceUid))
-  const remove = { Realm: removeRealm, Client: removeClient, User: removeUser }[kind]
-  for (const { resourceUid, namespace, name } of orphans) {
-    log.info({ resource: `${kind}/${namespace}/${name}` }, 'its resource is gone: row removed')
-    await remove(deps, resourceUid)
+  for (const orphan of orphans) {
+    log.info({ resource: `${kind}/${orphan.namespace}/${orphan.name}` }, 'its resource is gone: row removed')
+    if (kind === 'Realm') await removeRealm(deps, orphan)
+    else if (kind === 'Client') await removeClient(deps, orphan.resourceUid)
+    else await removeUser(deps, orphan.resourceUid)
   }
 }
 

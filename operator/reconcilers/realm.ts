@@ -91,17 +91,29 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       return ready('Available', `realm "${name}" is served as ${issuerOf(deps.baseUrl, name)}`, rest)
     },
 
-    async finalize(realm) {
+    async finalize(realm, view) {
       const { uid } = realm.metadata
-      const known = rows.realms.get(uid)
       rows.refuseRealm(uid, undefined)
-      // Without its row the realm belongs to another Realm, and so do the keys.
-      if (!known) return
-      const withKeys = realm.spec.deletionPolicy === 'Delete'
-      // The Secret first: without the row nobody would know any more that it has to go.
-      if (withKeys) await secrets.delete(keyringAt(keyringNamespace, known.realm))
-      await removeRealm(deps, uid, { withKeys })
+      const name = heldName(realm, view)
+      // Without its name the rows are another Realm's, and so are the keys.
+      if (name === undefined) return
+      // Without a row it is not known that the keys are this Realm's: they stay. The Secret goes before the row, which
+      // says so.
+      const withKeys = realm.spec.deletionPolicy === 'Delete' && rows.realms.get(uid) !== undefined
+      if (withKeys) await secrets.delete(keyringAt(keyringNamespace, name))
+      await removeRealm(deps, { realm: name, resourceUid: uid }, { withKeys })
     },
+  }
+
+  /** The name whose rows go with a Realm: the one that it is registered under, or its own if nobody else claims that. */
+  function heldName(realm: RealmResource, view: View): string | undefined {
+    const known = rows.realms.get(realm.metadata.uid)
+    if (known) return known.realm
+    const name = realmName(realm)
+    const others = view
+      .knownAs('Realm', relation.realmName(name))
+      .filter(({ metadata }) => metadata.uid !== realm.metadata.uid)
+    return rows.realmOwner(name) === undefined && others.length === 0 ? name : undefined
   }
 
   /** A Realm made anew under the same name is another one: what belonged to the former one ends with it. */
@@ -109,7 +121,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
     const recorded = rows.realmOwner(name)
     if (recorded === undefined || recorded === realm.metadata.uid) return
     const stillThere = view.knownAs('Realm', relation.realmName(name)).some(({ metadata }) => metadata.uid === recorded)
-    if (!stillThere) await removeRealm(deps, recorded)
+    if (!stillThere) await removeRealm(deps, { realm: name, resourceUid: recorded })
   }
 
   async function servedFields(

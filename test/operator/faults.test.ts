@@ -108,3 +108,45 @@ describe('two operators on one database', () => {
     expect(await first.rows('select * from clients')).toEqual([])
   })
 })
+
+describe('among many resources', () => {
+  let operator: OperatorUnderTest
+  beforeEach(async () => {
+    operator = await operatorUnderTest()
+  })
+  afterEach(() => operator.end())
+
+  test('row 122: those that cannot be reconciled do not keep others waiting', async () => {
+    await operator.write('realm.yaml', realm())
+    const bad = NAMES.map((name) => user(`${name}-bad`, { username: 'x'.repeat(3) + name }))
+    await operator.write('bad.yaml', ...bad)
+    await operator.start()
+    await operator.untilReady('User', 'user0-bad', 'False', 'SecretNotFound')
+    // Nothing that is written there is to be had: the operator fails at them again and again.
+    await operator.rows(
+      `create function refuse_bad() returns trigger language plpgsql as
+         'begin if new.name like ''%-bad'' then raise exception ''no''; end if; return new; end'`,
+    )
+    await operator.rows('create trigger refuse_bad before insert on users for each row execute function refuse_bad()')
+    await operator.write('secrets.yaml', ...NAMES.map((name) => password(`${name}-bad`)))
+    await eventually(() =>
+      expect(operator.log.filter(({ level }) => level === 'error').length).toBeGreaterThan(NAMES.length),
+    )
+    await operator.write('good.yaml', user('good'), password('good'))
+    await operator.untilReady('User', 'good')
+    expect(await operator.rows('select username from users')).toEqual([{ username: 'good' }])
+
+    await operator.rows('drop trigger refuse_bad on users')
+    for (const name of NAMES) await operator.untilReady('User', `${name}-bad`)
+  })
+
+  test('what waits for its realm is said once that lasts, and costs no write of status when it is over soon', async () => {
+    await operator.write('users.yaml', ...NAMES.flatMap((name) => [user(name), password(name)]))
+    await operator.write('realm.yaml', realm('shop', { tokens: { signingAlgorithm: 'RS256' } }))
+    await operator.start()
+    for (const name of NAMES) await operator.untilReady('User', name)
+    // One for the object, one for its finalizer, one for its status.
+    const versions = await operator.stateLines('User')
+    expect(versions).toBe(3 * NAMES.length)
+  })
+})

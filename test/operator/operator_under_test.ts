@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
@@ -43,6 +43,8 @@ export interface OperatorUnderTest {
   ): { status: string; reason: string; message: string } | undefined
   /** Resolves when `Ready` of this generation has this status, and reason if one is given. */
   untilReady(kind: Kind, name: string, status?: string, reason?: string, namespace?: string): Promise<void>
+  /** How often the source wrote objects of a kind down. */
+  stateLines(kind: Kind): Promise<number>
   rows<Row extends object = Record<string, unknown>>(statement: string, ...values: unknown[]): Promise<Row[]>
   end(): Promise<void>
 }
@@ -127,6 +129,10 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
         if (ready.observedGeneration !== resource?.metadata.generation)
           throw new Error(`${kind} ${name} is behind: ${said}`)
       })
+    },
+    async stateLines(kind) {
+      const lines = (await readFile(join(stateDir, 'objects.jsonl'), 'utf8')).split('\n')
+      return lines.filter((line) => line.startsWith(`{"put":{"kind":"${kind}"`)).length
     },
     async rows<Row extends object>(statement: string, ...values: unknown[]) {
       const result = await database.pool.query<Row>(statement, values)

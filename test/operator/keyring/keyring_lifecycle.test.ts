@@ -105,6 +105,36 @@ describe('the keyring of a realm', () => {
     expect((await file.keyring()).encryption).toEqual([key])
   })
 
+  test('row 34: a signing key that is missing is made anew, one that is damaged is left to its owner', async () => {
+    await operator.write('realm.yaml', realm())
+    await operator.start()
+    await operator.untilReady('Realm', 'shop')
+    await file.editKeyring((keyring) => ({ ...keyring, signing: [] }))
+    await eventually(async () => expect(await states('signing')).toEqual(['active']))
+    const good = await file.text()
+    const damages: ((content: string) => string)[] = [
+      (content) => content.replace(/"d": "[^"]{8}/, '"d": "AAAAAAAA'),
+      (content) => content.replace(/"alg": "ES256"/, '"alg": "RS256"'),
+      (content) => content.replace(/"kid": "/, '"kid": "x'),
+      () => '{}',
+    ]
+    for (const damage of damages) {
+      await file.edit(damage)
+      const damaged = await file.text()
+      await isBroken('KeyringUnusable')
+      expect(operator.condition('Realm', 'shop')?.reason).toBe('KeyringUnusable')
+      // The rest of the realm goes on.
+      await operator.write(
+        'realm.yaml',
+        realm('shop', { displayName: damaged.slice(-40).replaceAll(/[^a-z0-9]/gi, '') }),
+      )
+      await eventually(() => expect(operator.condition('Realm', 'shop')?.message).toContain('Repair the Secret'))
+      expect(await file.text()).toBe(damaged)
+      await file.replace(good)
+      await isWhole()
+    }
+  })
+
   test('a loss that the owner accepts is recorded, and the next key has the next version', async () => {
     await startEncrypting()
     const [key] = (await file.keyring()).encryption

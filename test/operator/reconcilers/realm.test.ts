@@ -196,6 +196,13 @@ describe('a Realm', () => {
     expect(await endOf(sid)).toBe('realm_removed')
     await operator.write('thief.yaml', realm('shop', { displayName: 'again' }, { namespace: 'team' }))
     await operator.untilReady('Realm', 'shop', 'False', 'RealmNameTaken', 'team')
+    // Nor does it take the keys along when it goes.
+    await operator.write('thief.yaml', realm('shop', { deletionPolicy: 'Delete' }, { namespace: 'team' }))
+    await operator.untilReady('Realm', 'shop', 'False', 'RealmNameTaken', 'team')
+    await operator.remove('thief.yaml')
+    await eventually(() => expect(operator.source().list('Realm')).toEqual([]))
+    await operator.write('thief.yaml', realm('shop', {}, { namespace: 'team' }))
+    await operator.untilReady('Realm', 'shop', 'False', 'RealmNameTaken', 'team')
 
     const kids = (await keyringFile(operator).keyring()).signing.map(({ kid }) => kid)
     await keyringFile(operator).annotate({ 'realmkeeper.io/keyring-owner': 'team/shop' })
