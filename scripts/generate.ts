@@ -1,10 +1,11 @@
 /**
- * Writes every generated file: types and schemas beside the CRDs, and the reference pages. With --check it writes
+ * Writes every generated file: types, schemas and policies beside the CRDs, and the reference pages. With --check it writes
  * nothing, names the files that differ and exits 1.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readCrds } from './generate/crd_files.ts'
+import { policiesOf } from './generate/policies.ts'
 import { referenceOf } from './generate/reference.ts'
 import { schemasOf } from './generate/schemas.ts'
 import { typesOf } from './generate/types.ts'
@@ -20,6 +21,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     files.set(`docs/reference/${crd.fileName}.md`, referenceOf(crd))
   }
   files.set('crds/schemas.gen.ts', schemasOf(crds))
+  files.set('crds/policies.gen.ts', policiesOf(join(root, 'crds/policies')))
   return files
 }
 

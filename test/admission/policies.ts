@@ -1,0 +1,18 @@
+import type { AdmissionPolicy, AdmissionPolicyBinding } from '../../crds/admission_policy.ts'
+import { POLICIES, POLICY_BINDINGS } from '../../crds/policies.gen.ts'
+import type { Account } from '../support/control_plane/account.ts'
+
+const API = '/apis/admissionregistration.k8s.io/v1'
+
+export const KINDS = {
+  ValidatingAdmissionPolicy: `${API}/validatingadmissionpolicies`,
+  ValidatingAdmissionPolicyBinding: `${API}/validatingadmissionpolicybindings`,
+}
+
+/** Creates policies and bindings, those of the product unless told otherwise. They act up to a second later. */
+export async function installPolicies(
+  admin: Account,
+  objects: readonly (AdmissionPolicy | AdmissionPolicyBinding)[] = [...POLICIES, ...POLICY_BINDINGS],
+): Promise<void> {
+  await Promise.all(objects.map((object) => admin.do('POST', KINDS[object.kind], object)))
+}
