@@ -51,8 +51,11 @@ export function transitionEvents(resource: Resource, outcome: Outcome): Resource
     if (before?.status === 'True') return true
     return ALWAYS_WORTH_SAYING.includes(type) && before?.reason !== reason
   })
-  // One cause often turns several conditions; it is said once.
-  const warnings = turned.filter((each, at) => turned.findIndex(({ reason }) => reason === each.reason) === at)
+  // One cause often turns several conditions; it is said once, and not at all where the reconciler tells it better.
+  const isTold = (outcome.events ?? []).length > 0
+  const warnings = turned.filter(
+    (each, at) => !isTold && turned.findIndex(({ reason }) => reason === each.reason) === at,
+  )
   return [
     ...warnings.map(({ reason, message }) => ({ type: 'Warning' as const, reason, message })),
     ...(outcome.events ?? []),

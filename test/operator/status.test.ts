@@ -118,6 +118,12 @@ describe('Events', () => {
       ['LicenseExpired'],
     ],
     [
+      'what the reconciler tells itself',
+      resource([{}]),
+      { ...notReady('PendingApproval', 'x'), events: [{ type: 'Normal', reason: 'Requested', message: 'x' }] },
+      ['Requested'],
+    ],
+    [
       'what the reconciler asks for',
       resource([{}]),
       { ...ready('Registered', 'x'), events: [{ type: 'Normal', reason: 'Granted', message: 'x' }] },
