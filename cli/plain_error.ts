@@ -10,8 +10,11 @@ export class UsageError extends PlainError {
 
 // By name: the parts that throw them are loaded by the commands that need them, not by every command.
 const WRITTEN_FOR_PEOPLE = new Set([
+  'ApiAccessError',
   'DecisionError',
   'EmbeddedPostgresError',
+  'KubeConfigError',
+  'KubeConfigError',
   'LicenseKeyError',
   'ListenError',
   'OperatorConfigError',

@@ -47,6 +47,11 @@ const stateDir = optionalText({
   placeholder: 'dir',
   description: 'what the API server would remember of the manifests in --dir, and the keyrings',
 })
+const kubeconfig = optionalText({
+  flag: 'kubeconfig',
+  placeholder: 'file',
+  description: 'where the cluster is and as whom to go there (default: the ServiceAccount of the pod)',
+})
 const licenseKeys = optionalText({
   flag: 'license-keys',
   placeholder: 'file',
@@ -99,6 +104,7 @@ export const SERVER_SETTINGS = {
     placeholder: 'dir',
     description: 'keyring Secrets as <dir>/<namespace>/<name>.json, in place of a cluster',
   }),
+  kubeconfig,
   shutdownSeconds,
   logLevel,
 } satisfies Settings
@@ -212,6 +218,14 @@ function valueOf(setting: Setting<unknown>, given: string | undefined): unknown 
 
 // What Kubernetes sets in every container for each Service of the namespace, and what the tests tell each other.
 const NOT_OURS = /^REALMKEEPER_TEST_|_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/
+
+/** Where the API server of the cluster is, as Kubernetes tells every pod; undefined outside of one. */
+export function apiServerOfPod(
+  environment: NodeJS.ProcessEnv = process.env,
+): { host: string; port: string } | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment
+  return host && port ? { host, port } : undefined
+}
 
 /** A misspelt name would otherwise leave a default in force that nobody chose. */
 function unknownVariables(environment: NodeJS.ProcessEnv): string[] {

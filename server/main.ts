@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { apiServerOfPod } from '../process/config.ts'
 import type { ServerConfig } from '../process/config.ts'
 import { serveHealth } from '../process/health.ts'
 import type { ReadinessCheck } from '../process/health.ts'
@@ -11,7 +12,12 @@ import { createPool } from '../store/db.ts'
 import { createApp } from './app.ts'
 import { clientAddresses } from './client_address.ts'
 import type { Deps } from './deps.ts'
+import { inClusterAccess } from './keyrings/api_server/api_access.ts'
+import type { ReadAccess } from './keyrings/api_server/api_access.ts'
+import { kubeconfigAccess } from './keyrings/api_server/kubeconfig_access.ts'
+import { clusterKeyrings } from './keyrings/cluster_keyrings.ts'
 import { directoryKeyrings } from './keyrings/directory_keyrings.ts'
+import type { KeyringSource } from './keyrings/keyring_source.ts'
 import { createListener } from './listener.ts'
 import { createServerMetrics } from './metrics.ts'
 import type { ServerMetrics } from './metrics.ts'
@@ -39,12 +45,10 @@ export class ServerConfigError extends Error {
 
 /**
  * Starts a server. Postgres may be away: the process stays up, not ready, until it comes.
- * @throws ListenError, SchemaMismatch when the database is too new for this process, ServerConfigError
+ * @throws ListenError, SchemaMismatch when the database is too new for this process, ServerConfigError, ApiAccessError
  */
 export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, 'now' | 'log'>): Promise<RunningServer> {
-  if (config.keyringDir === undefined) {
-    throw new ServerConfigError('--keyring-dir (REALMKEEPER_KEYRING_DIR) is required: keyrings are read from a folder')
-  }
+  const keyringSource = await configuredKeyrings(config, log)
   const pool = createPool({
     connectionString: config.databaseUrl,
     applicationName: 'realmkeeper-server',
@@ -54,11 +58,11 @@ export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, '
   try {
     await refuseNewerSchema(pool, log)
   } catch (error) {
+    keyringSource.close()
     await pool.end()
     throw error
   }
   const replicaId = `${hostname()}-${randomBytes(4).toString('hex')}`
-  const keyringSource = directoryKeyrings(config.keyringDir)
   const parts = startParts({ config, pool, keyringSource, replicaId, now, log })
   try {
     return await serve(config, parts, log)
@@ -66,6 +70,23 @@ export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, '
     await parts.stop()
     throw error
   }
+}
+
+async function configuredKeyrings({ keyringDir, kubeconfig }: ServerConfig, log: Logger): Promise<KeyringSource> {
+  if (keyringDir !== undefined) return directoryKeyrings(keyringDir)
+  const access = kubeconfig === undefined ? accessOfPod() : kubeconfigAccess(kubeconfig)
+  // What is wrong with it is said at once, not with the first keyring.
+  await access()
+  return clusterKeyrings({ access, log, random: Math.random })
+}
+
+function accessOfPod(): ReadAccess {
+  const place = apiServerOfPod()
+  if (place) return inClusterAccess(place)
+  throw new ServerConfigError(
+    'keyrings are read from a cluster or from a folder: run in a pod, or give --kubeconfig (REALMKEEPER_KUBECONFIG) or ' +
+      '--keyring-dir (REALMKEEPER_KEYRING_DIR)',
+  )
 }
 
 async function serve(config: ServerConfig, parts: Parts, log: Logger): Promise<RunningServer> {

@@ -6,7 +6,7 @@ import { runServer } from '../../server/main.ts'
 import type { ClientRow } from '../../store/clients.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import type { UserRow } from '../../store/users.ts'
-import { recordAnswer, recordLogLine, recordSecrets } from './canary.ts'
+import { recordBody, recordLogLine } from './canary.ts'
 import { testDatabase } from './postgres.ts'
 import type { TestDatabase } from './postgres.ts'
 import { freePort, testWorld } from './world.ts'
@@ -87,7 +87,6 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     log.push(line)
     recordLogLine('server', line)
   }
-  recordSecrets(SHOP_SECRET, ALICE_PASSWORD)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const config: ServerConfig = {
@@ -103,6 +102,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     failedDecryptsPerSubject: 60,
     keyringNamespace: 'realmkeeper',
     keyringDir,
+    kubeconfig: undefined,
     shutdownSeconds: 5,
     logLevel: 'debug',
     ...options.config,
@@ -114,6 +114,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   if (options.waitUntilWarm !== false) await running.warm
 
   const request: TestServer['request'] = (path, { method, form, body, json, headers } = {}) => {
+    recordBody(json)
     const content =
       body ?? (json === undefined ? form && new URLSearchParams(given(form)).toString() : JSON.stringify(json))
     const type = form ? FORM : json === undefined ? undefined : 'application/json'
@@ -154,6 +155,6 @@ async function send(url: string, init: RequestInit): Promise<TestAnswer> {
   const response = await fetch(url, { redirect: 'manual', ...init })
   const text = await response.text()
   const body = text === '' ? undefined : JSON.parse(text)
-  recordAnswer(body)
+  recordBody(body)
   return { status: response.status, headers: response.headers, text, body }
 }
