@@ -1,6 +1,6 @@
 import type { Clock } from '../../operator/clock.ts'
 
-/** Time as it passes, but that long waits are over at once, and that hours can be added to it. */
+/** Time as it passes, but that waits of less than a minute are over at once, and that hours can be added to it. */
 export function impatientClock(): Clock & { jump(millis: number): void } {
   let added = 0
   return {
@@ -9,7 +9,7 @@ export function impatientClock(): Clock & { jump(millis: number): void } {
       added += millis
     },
     after(millis, then) {
-      const timer = setTimeout(then, millis >= 10_000 ? 30 : millis).unref()
+      const timer = setTimeout(then, millis >= 10_000 && millis < 60_000 ? 30 : millis).unref()
       return () => clearTimeout(timer)
     },
   }
