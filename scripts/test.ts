@@ -1,25 +1,48 @@
-// npm test: runs vitest, whose options it takes, and ends with one line that counts everything.
+// npm test: runs vitest, whose options it takes, looks for secrets in every log of the run, and ends with one line that
+// counts everything.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseCLI, startVitest } from 'vitest/node'
 import { closingLine, countingReporter } from './test/counting_reporter.ts'
+import type { Counts } from './test/counting_reporter.ts'
+import { findingsLine, findLeaks, LOGS_VARIABLE } from './test/find_leaks.ts'
 
 /** Runs the tests that vitest's own arguments name; returns how many failed. */
 async function runTests(args: string[]): Promise<number> {
   const { filter, options } = parseCLI(['vitest', 'run', ...args])
   const { reporter, counts, skippedTests } = countingReporter()
+  const logs = await mkdtemp(join(tmpdir(), 'realmkeeper-test-logs-'))
+  // Workers, and what they start, inherit it.
+  process.env[LOGS_VARIABLE] = logs
 
   try {
     const vitest = await startVitest('test', filter, { ...options, watch: false, reporters: ['default', reporter] })
     await vitest.close()
-    // What fails when everything is taken down again, the look for secrets in logs among it, fails the run.
+    // What fails when everything is taken down again fails the run.
     if (process.exitCode && counts.failed === 0) counts.failed++
   } catch (error) {
     console.error(error)
     counts.failed++
   }
 
+  await countLeaks(logs, counts)
   for (const name of skippedTests) console.log(`skipped: ${name}`)
   console.log(closingLine(counts))
   return counts.failed
+}
+
+/** The canary is one more test, where there was anything to look for: no secret that a test knew of is in any log. */
+async function countLeaks(logs: string, counts: Counts): Promise<void> {
+  const findings = await findLeaks(logs)
+  if (findings.secrets > 0) console.log(findingsLine(findings))
+  if (findings.leaks.length > 0) {
+    counts.failed++
+    console.log(`${findings.leaks.join('\n')}\nThe logs are kept in ${logs}`)
+    return
+  }
+  if (findings.secrets > 0) counts.passed++
+  await rm(logs, { recursive: true, force: true })
 }
 
 if (import.meta.main) process.exit((await runTests(process.argv.slice(2))) > 0 ? 1 : 0)

@@ -8,6 +8,8 @@ import { processes } from '../support/processes.ts'
 /** The embedded PostgreSQL of a `dev` process, seen from outside: to be looked into, and to be hurt. */
 export interface DevPostgres {
   url(): string
+  /** What it wrote since its last start by dev. */
+  logFile(): string
   /** The postmaster and every backend. */
   pids(): number[]
   killBackends(): Promise<void>
@@ -41,6 +43,7 @@ export function devPostgres(stateDir: string): DevPostgres {
 
   return {
     url,
+    logFile: () => `${data().replace(/data$/, '')}log`,
     pids: () => [
       postmaster(),
       ...processes()

@@ -3,7 +3,7 @@ import { cpSync, createWriteStream, mkdtempSync, readFileSync, renameSync, rmSyn
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { logFile, recordSecrets } from '../support/canary.ts'
+import { logFile, recordBody, recordLogFile, recordSecrets, recordStateSecrets } from '../support/canary.ts'
 import { processes } from '../support/processes.ts'
 import { devPostgres } from './dev_postgres.ts'
 import type { DevPostgres } from './dev_postgres.ts'
@@ -104,7 +104,7 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
       const response = await fetch(target, { method: 'POST', headers, body, signal: AbortSignal.timeout(15_000) })
       const text = await response.text()
       const answer = (text ? JSON.parse(text) : {}) as Answer['body']
-      recordSecrets(answer.access_token, answer.refresh_token, answer.id_token as string | undefined, answer.ciphertext)
+      recordBody(answer)
       return { status: response.status, body: answer }
     } catch (error) {
       // A connection that is refused or cut is an answer too: status 0.
@@ -125,12 +125,14 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
         { 'content-type': 'application/x-www-form-urlencoded' },
         new URLSearchParams(form).toString(),
       ),
-    field: (operation, token, body) =>
-      send(
+    field(operation, token, body) {
+      recordBody(body)
+      return send(
         `${url}/realms/quickstart/protocol/openid-connect/${operation}`,
         { 'content-type': 'application/json', authorization: `Bearer ${token}` },
         JSON.stringify(body),
-      ),
+      )
+    },
     introspect: (token) => world.post('/token/introspect', { ...CLIENT, token }),
     edit(file, change) {
       const path = `${dir}/${file}`
@@ -162,6 +164,8 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
     },
     async remove() {
       await world.stop()
+      recordStateSecrets(stateDir)
+      recordLogFile(`${name}-postgres`, world.postgres.logFile())
       rmSync(root, { recursive: true, force: true })
     },
     start,

@@ -12,7 +12,7 @@ import type { DirectorySource } from '../../operator/source/directory/directory_
 import { problemText } from '../../operator/source/directory/problem.ts'
 import type { OperatorConfig } from '../../process/config.ts'
 import { createLog } from '../../process/log.ts'
-import { recordLogLine } from '../support/canary.ts'
+import { recordLogLine, recordSecrets, recordStateSecrets } from '../support/canary.ts'
 import { testDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
@@ -72,6 +72,9 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
     events,
     problems,
     async write(file, ...documents) {
+      for (const { kind, stringData } of documents) {
+        if (kind === 'Secret') recordSecrets(...Object.values(stringData ?? {}).map(String))
+      }
       const path = join(directory, file)
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, documents.map((document) => stringify(document)).join('---\n'))
@@ -140,6 +143,7 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
     },
     async end() {
       await test.stop()
+      recordStateSecrets(stateDir)
       await database.drop()
       await rm(directory, { recursive: true, force: true })
       await rm(stateDir, { recursive: true, force: true })

@@ -1,80 +1,81 @@
-import { createHash } from 'node:crypto'
-import { appendFileSync, mkdirSync, mkdtempSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFileSync, copyFileSync, globSync, readFileSync } from 'node:fs'
+import { devNull } from 'node:os'
+import { LOGS_VARIABLE, SECRETS_PREFIX, SHORTEST_SECRET } from '../../scripts/test/find_leaks.ts'
+import type { Keyring } from '../../store/keyring/keyring.ts'
 
-/** Where all processes of a test run leave their logs, and the secrets that must not be in them. */
-export const LOGS_VARIABLE = 'REALMKEEPER_TEST_LOGS'
-
-const directory = (): string => {
-  process.env[LOGS_VARIABLE] ??= mkdtempSync(`${tmpdir()}/realmkeeper-test-logs-`)
-  mkdirSync(process.env[LOGS_VARIABLE], { recursive: true })
-  return process.env[LOGS_VARIABLE]
-}
+// What processes log and what must not be in it is left in a folder of the test run, which is looked through when the
+// run is over. Outside of a whole run (vitest called by itself) nothing is kept.
+const logs = process.env[LOGS_VARIABLE]
 
 /** A file for the log of one process; every run of a suite appends to its own. */
 export function logFile(name: string): string {
-  return `${directory()}/${name.replaceAll(/[^\w-]/g, '_')}-${process.pid}.log`
+  return logs === undefined ? devNull : `${logs}/${name.replaceAll(/[^\w-]/g, '_')}-${process.pid}.log`
+}
+
+/** Takes a line of a log that a test holds in memory. */
+export function recordLogLine(name: string, line: string): void {
+  appendFileSync(logFile(name), line.endsWith('\n') ? line : `${line}\n`)
+}
+
+/** Takes a log that another program wrote; nothing when there is none. */
+export function recordLogFile(name: string, path: string): void {
+  if (logs === undefined) return
+  try {
+    copyFileSync(path, `${logs}/${name}-${process.pid}-${Math.random().toString(36).slice(2)}.log`)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+  }
 }
 
 /** Says that these texts must not appear in any log of the test run: passwords, tokens, keys, values, ciphertexts. */
 export function recordSecrets(...secrets: (string | undefined)[]): void {
-  // Short texts would be found by chance.
-  const lines = secrets.filter((secret) => secret !== undefined && secret.length >= 8)
-  if (lines.length > 0)
-    appendFileSync(`${directory()}/secrets-${process.pid}`, `${lines.map((s) => JSON.stringify(s)).join('\n')}\n`)
+  const lines = secrets.filter((secret) => secret !== undefined && secret.length >= SHORTEST_SECRET)
+  if (logs === undefined || lines.length === 0) return
+  appendFileSync(`${logs}/${SECRETS_PREFIX}${process.pid}`, `${lines.map((s) => JSON.stringify(s)).join('\n')}\n`)
 }
 
-/** Takes a line of a log that a test holds in memory; for nothing outside a test run. */
-export function recordLogLine(name: string, line: string): void {
-  if (process.env[LOGS_VARIABLE] !== undefined) appendFileSync(logFile(name), line.endsWith('\n') ? line : `${line}\n`)
+/** The private part of every key. */
+export function recordKeyring({ signing, refresh, encryption }: Keyring): void {
+  const privateMembers = signing.flatMap(({ jwk }) => [jwk.d, jwk.p, jwk.q, jwk.dp, jwk.dq, jwk.qi])
+  recordSecrets(
+    ...privateMembers.filter((member) => typeof member === 'string'),
+    ...[...refresh, ...encryption].map(({ key }) => key),
+  )
 }
 
-/** Says that what an answer hands out must not appear in any log: tokens, ciphertexts, values. */
-export function recordAnswer(body: unknown): void {
-  if (process.env[LOGS_VARIABLE] === undefined || typeof body !== 'object' || body === null) return
-  if ('results' in body && Array.isArray(body.results)) body.results.forEach(recordAnswer)
+const CONFIDENTIAL = ['access_token', 'refresh_token', 'id_token', 'ciphertext', 'value', 'valueBase64']
+
+/** Says that what a JSON body of field encryption, or an answer, carries must not appear in any log. */
+export function recordBody(body: unknown): void {
+  if (logs === undefined || typeof body !== 'object' || body === null) return
   const told = new Map<string, unknown>(Object.entries(body))
-  const secrets = ['access_token', 'refresh_token', 'id_token', 'ciphertext', 'value'].map((name) => told.get(name))
-  recordSecrets(...secrets.filter((secret) => typeof secret === 'string'))
+  for (const list of [told.get('results'), told.get('items')]) if (Array.isArray(list)) list.forEach(recordBody)
+  recordSecrets(...CONFIDENTIAL.map((name) => told.get(name)).filter((secret) => typeof secret === 'string'))
 }
 
-export interface CanaryFindings {
-  logLines: number
-  secrets: number
-  /** File and line of each log line that holds a secret; the secret itself is told by its digest. */
-  leaks: string[]
-}
+// What a Secret may hold that is none.
+const PUBLIC_ENTRIES = ['client_id', 'issuer', 'token_endpoint']
 
-/** Looks for every recorded secret in every log. A token counts by its signature: its head is no secret. */
-export async function findLeaks(logs: string): Promise<CanaryFindings> {
-  const names = await readdir(logs).catch(() => [])
-  const secrets = new Set<string>()
-  for (const name of names.filter((each) => each.startsWith('secrets-'))) {
-    for (const line of (await readFile(`${logs}/${name}`, 'utf8')).split('\n')) {
-      if (line) secrets.add(tellingPart(JSON.parse(line) as string))
+/** The Secrets that an operator left in a state directory; what a test has broken there is nobody's secret. */
+export function recordStateSecrets(stateDir: string): void {
+  if (logs === undefined) return
+  for (const path of globSync('secrets/*/*.json', { cwd: stateDir })) {
+    const { data }: { data: Record<string, string> } = parsed(readFileSync(`${stateDir}/${path}`, 'utf8')) ?? {
+      data: {},
+    }
+    for (const [entry, base64] of Object.entries(data ?? {})) {
+      const text = Buffer.from(base64, 'base64').toString()
+      const keyring: Keyring | undefined = entry === 'keyring.json' ? parsed(text) : undefined
+      if (keyring?.signing && keyring.refresh && keyring.encryption) recordKeyring(keyring)
+      else if (!PUBLIC_ENTRIES.includes(entry)) recordSecrets(text)
     }
   }
-  const findings: CanaryFindings = { logLines: 0, secrets: secrets.size, leaks: [] }
-  for (const name of names.filter((each) => each.endsWith('.log'))) {
-    const lines = (await readFile(`${logs}/${name}`, 'utf8')).split('\n')
-    findings.logLines += lines.length
-    const text = lines.join('\n')
-    for (const secret of secrets) {
-      const at = text.indexOf(secret)
-      if (at < 0) continue
-      const line = text.slice(0, at).split('\n').length
-      findings.leaks.push(`${name}:${line}: holds a secret (SHA-256 ${digest(secret)})`)
-    }
+}
+
+function parsed(text: string) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
-  return findings
-}
-
-function tellingPart(secret: string): string {
-  const parts = secret.split('.')
-  return parts.length === 3 ? (parts[2] ?? secret) : secret
-}
-
-function digest(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex').slice(0, 12)
 }

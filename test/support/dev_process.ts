@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { globSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { recordLogLine } from './canary.ts'
+import { recordLogLine, recordStateSecrets } from './canary.ts'
 import { ROOT } from './source_files.ts'
 
 export interface DevProcess {
@@ -41,6 +42,7 @@ export async function startDev(args: string[], cwd: string, given?: DevProcess['
   const ended = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => {
       // The tour names the passwords of its own Secret files; all else that it writes is a log.
+      for (const state of globSync('.realmkeeper/*/state', { cwd })) recordStateSecrets(`${cwd}/${state}`)
       recordLogLine('dev', output.replace(/^The tour\.[\s\S]*?refresh_token=\$F; echo$/m, ''))
       resolve(code ?? signal ?? 'unknown')
     })

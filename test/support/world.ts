@@ -15,6 +15,7 @@ import type { PasswordHashing, RealmRow } from '../../store/realms.ts'
 import { replaceGrantedRoles } from '../../store/role_assignments.ts'
 import { upsertUser } from '../../store/users.ts'
 import type { UserRow } from '../../store/users.ts'
+import { recordKeyring, recordSecrets } from './canary.ts'
 import type { TestDatabase } from './postgres.ts'
 import { realmKeyring } from './realm_keyring.ts'
 import { clientRow, realmRow, userRow } from './rows.ts'
@@ -71,6 +72,7 @@ export function testWorld(database: TestDatabase, keyringDir: string): TestWorld
       const base = clientRow()
       const row = { ...base, name: given.clientId ?? base.name, ...given, settings: { ...base.settings, ...settings } }
       if (secret !== undefined) {
+        recordSecrets(secret)
         const { salt, hash } = hashClientSecret(secret)
         Object.assign(row, { type: 'Confidential', secretSalt: salt, secretHash: hash, ...given })
       }
@@ -81,6 +83,7 @@ export function testWorld(database: TestDatabase, keyringDir: string): TestWorld
       return row
     },
     async addUser(given = {}, password) {
+      recordSecrets(password)
       const row = userRow({
         ...(password !== undefined && {
           passwordHash: await hashPassword(password, QUICK_HASHING),
@@ -108,6 +111,7 @@ export function testWorld(database: TestDatabase, keyringDir: string): TestWorld
       keyring,
       { namespace, name } = { namespace: 'realmkeeper', name: `realm-${keyring.realm}-keyring` },
     ) {
+      recordKeyring(keyring)
       await mkdir(`${keyringDir}/${namespace}`, { recursive: true })
       const file = `${keyringDir}/${namespace}/${name}.json`
       await writeFile(`${file}.new`, keyringSecret(name, namespace, serializeKeyring(keyring)))
