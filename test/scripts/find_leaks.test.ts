@@ -41,7 +41,13 @@ describe('row 67: a secret that was planted in a log', () => {
       'a.log': 'canary-secret canary-secret\n\ncanary-secret',
       'b.log': 'canary-secret',
     })
-    expect(leaks.map((leak) => leak.split(': ', 1)[0]).toSorted()).toEqual(['a.log:1', 'a.log:1', 'a.log:3', 'b.log:1'])
+    const places = leaks.map((leak) => leak.replace(/: .*/, ''))
+    expect(places.toSorted((one, other) => one.localeCompare(other))).toEqual([
+      'a.log:1',
+      'a.log:1',
+      'a.log:3',
+      'b.log:1',
+    ])
   })
 
   test('is found as JSON writes it', async () => {
