@@ -16,7 +16,7 @@ import { createOperatorMetrics } from './metrics.ts'
 import { passwordHasher } from './password_hash.ts'
 import { directorySource } from './source/directory/directory_source.ts'
 import { problemText } from './source/directory/problem.ts'
-import { keyText } from './source/resource.ts'
+import { KINDS, keyText } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'
 
@@ -36,8 +36,6 @@ export interface OperatorSurroundings {
   source?: ResourceSource
   random?: () => number
   clock?: Clock
-  /** Kinds that were re-created, and whose former rows may go all the same. */
-  acceptEmpty?: readonly Kind[]
 }
 
 /** The configuration cannot be used; the message says what to change. */
@@ -56,7 +54,9 @@ export async function runOperator(
   const { log, now, random = Math.random, clock = processClock } = surroundings
   keepHeapSmall()
   const licenseKeys = readLicenseKeys(config.licenseKeys)
+  const acceptEmpty = kindsIn(config.acceptEmpty)
   const source = surroundings.source ?? configuredSource(config, { log, now })
+  await source.start()
   const pool = createPool({
     connectionString: config.databaseUrl,
     applicationName: 'realmkeeper-operator',
@@ -66,14 +66,13 @@ export async function runOperator(
     queryTimeoutMillis: 30_000,
     onError: (error) => log.warn({ err: error }, 'a connection to PostgreSQL was lost'),
   })
-  await source.start()
 
   const leadership = createLeadership({
     pool,
     databaseUrl: config.databaseUrl,
     source,
     holder: `${hostname()}-${randomBytes(4).toString('hex')}`,
-    acceptEmpty: surroundings.acceptEmpty ?? [],
+    acceptEmpty,
     metrics: createOperatorMetrics(source, (kind) => leadership.stats(kind)),
     clock,
     random,
@@ -142,6 +141,14 @@ function configuredSource(config: OperatorConfig, { log, now }: { log: Logger; n
       if (type === 'Warning') log.warn(about, message)
       else log.info(about, message)
     },
+  })
+}
+
+function kindsIn(listed: string | undefined): Kind[] {
+  return (listed?.split(',') ?? []).map((text) => {
+    const kind = KINDS.find((each) => each === text.trim())
+    if (!kind) throw new OperatorConfigError(`--accept-empty: must list kinds, ${KINDS.join(', ')}`)
+    return kind
   })
 }
 

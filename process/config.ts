@@ -123,6 +123,11 @@ export const OPERATOR_SETTINGS = {
     flag: 'require-approval-enforcement',
     description: 'grant nothing new while the admission policies on approvals are not proven to act',
   }),
+  acceptEmpty: optionalText({
+    flag: 'accept-empty',
+    placeholder: 'kind,…',
+    description: 'kinds whose definition was made anew, and whose former rows may go all the same',
+  }),
   shutdownSeconds,
   logLevel,
 } satisfies Settings

@@ -163,6 +163,7 @@ export function configOf(databaseUrl: string, dir: string, stateDir: string): Op
     keyringNamespace: 'realmkeeper',
     licenseKeys: undefined,
     requireApprovalEnforcement: false,
+    acceptEmpty: undefined,
     shutdownSeconds: 10,
     logLevel: 'info',
   }

@@ -1,0 +1,63 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { runOperator } from '../../operator/main.ts'
+import type { OperatorConfig } from '../../process/config.ts'
+import { createLog } from '../../process/log.ts'
+import { realm } from './manifests.ts'
+import { configOf, eventually, operatorUnderTest } from './operator_under_test.ts'
+import type { OperatorUnderTest } from './operator_under_test.ts'
+
+describe('the operator as a process', () => {
+  let operator: OperatorUnderTest
+  beforeEach(async () => {
+    operator = await operatorUnderTest()
+  })
+  afterEach(() => operator.end())
+
+  test.each<[string, Partial<OperatorConfig>, RegExp]>([
+    ['an unknown kind', { acceptEmpty: 'Users' }, /--accept-empty: must list kinds/],
+    ['license keys that are not there', { licenseKeys: '/no/such/file' }, /--license-keys .* cannot be read/],
+    ['a directory that is not there', { dir: '/no/such/folder' }, /\/no\/such\/folder is no folder/],
+    ['no directory', { dir: undefined }, /--dir and --state-dir are required/],
+  ])('refuses to start with %s, and says what is wrong', async (_what, change, message) => {
+    const config = { ...configOf(operator.database.url, operator.directory, operator.stateDir), ...change }
+    const log = createLog({ name: 'operator', level: 'error' })
+    await expect(runOperator(config, { log, now: () => new Date() })).rejects.toThrow(message)
+  })
+
+  test('refuses license keys that are private, and shows none of them', async () => {
+    const file = join(operator.stateDir, 'keys.json')
+    const key = {
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+      d: 'nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A',
+    }
+    await writeFile(file, JSON.stringify({ keys: [key] }))
+    await expect(operator.start({}, { licenseKeys: file })).rejects.toThrow(/^((?!nWGxne).)*private((?!nWGxne).)*$/)
+    await writeFile(file, 'nWGxne_9WmC6')
+    await expect(operator.start({}, { licenseKeys: file })).rejects.toThrow(/^((?!nWGxne).)*not JSON$/)
+  })
+
+  test('tells of its health and of what it does', async () => {
+    await operator.write('realm.yaml', realm())
+    const { healthPort } = await operator.start()
+    await operator.untilReady('Realm', 'shop')
+    const ask = async (path: string): Promise<string> => (await fetch(`http://127.0.0.1:${healthPort}${path}`)).text()
+    expect(JSON.parse(await ask('/readyz'))).toEqual({ ready: true, checks: { postgres: 'ok', reconciling: 'ok' } })
+    await eventually(async () =>
+      expect(await ask('/metrics')).toContain('realmkeeper_resources{kind="Realm",ready="True"} 1'),
+    )
+    const metrics = await ask('/metrics')
+    expect(metrics).toMatch(/realmkeeper_operator_reconciles_total\{kind="Realm",result="ready"\} \d/)
+    expect(metrics).toMatch(/realmkeeper_operator_queue_ready\{kind="User"\} 0/)
+    expect(metrics).toMatch(/realmkeeper_operator_queue_waiting\{kind="Realm"\} 1/)
+  })
+
+  test('ends with an error that says so when the database is too new for it', async () => {
+    await operator.rows(`insert into migrations (id, name, breaking) values (900001, 'from_the_future', true)`)
+    const { failed } = await operator.start()
+    expect((await failed).message).toContain('900001 (from_the_future)')
+  })
+})
