@@ -63,7 +63,7 @@ export async function runOperator(
     // One for each worker, and some to read with.
     maxConnections: 20,
     // All rows of a table are read at once.
-    queryTimeoutMillis: 30_000,
+    queryTimeoutMillis: 10_000,
     onError: (error) => log.warn({ err: error }, 'a connection to PostgreSQL was lost'),
   })
 

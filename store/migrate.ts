@@ -37,7 +37,11 @@ export class SchemaMismatch extends Error {
  */
 export async function migrate(connectionString: string, migrations?: Migration[]): Promise<string[]> {
   const known = migrations ?? (await knownMigrations())
-  const client = new pg.Client({ connectionString, application_name: 'realmkeeper-migrate' })
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'realmkeeper-migrate',
+    connectionTimeoutMillis: 5_000,
+  })
   client.on('error', () => {})
   await client.connect()
   try {
