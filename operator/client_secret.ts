@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { ReconcilerDeps } from './deps.ts'
 import { issuerOf, tokenEndpointOf } from './issuer.ts'
 import { KEYRING_LABEL } from './keyring/keyring_secret.ts'
-import { readPresent, referencedValue, sourceText, utf8 } from './referenced_secret.ts'
+import { NotYet } from './not_yet.ts'
+import { referencedValue, sourceText, utf8 } from './referenced_secret.ts'
 import { pathOf } from './resource_types.ts'
 import type { ClientResource } from './resource_types.ts'
 import type { KnownClient } from './rows.ts'
@@ -75,14 +76,15 @@ async function generatedSecret(
       const made = await secrets.create({ ...at, labels: LABELS, controller: client, data })
       return { source: sourceOf(made), value }
     } catch (error) {
-      // Somebody was faster; who, is looked at below when the Secret is seen.
-      if (error instanceof ResourceConflict && !secrets.version(at)) return { ...kept(known), problem: inTheWay(at) }
-      throw error
+      if (!(error instanceof ResourceConflict)) throw error
     }
   }
-  if (known?.secretSource === sourceOf(version)) return kept(known)
+  if (version && known?.secretSource === sourceOf(version)) return kept(known)
 
-  const present = await readPresent(secrets, at)
+  // Read now: what was made a moment ago may not have been seen yet, and is not somebody else's for that.
+  const present = await secrets.read(at)
+  if (!present && version) throw new NotYet(`Secret ${pathOf(at)} cannot be read at present`)
+  if (!present) return { ...kept(known), problem: inTheWay(at) }
   if (present.controllerUid !== client.metadata.uid || present.labels[KEYRING_LABEL] !== undefined) {
     return { ...kept(known), problem: inTheWay(at) }
   }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { OperatorConfig } from '../process/config.ts'
 import { serveHealth } from '../process/health.ts'
+import { releaseMemory } from '../process/release_memory.ts'
 import { createPool } from '../store/db.ts'
 import { importLicenseKey } from '../store/license.ts'
 import type { LicenseKey } from '../store/license.ts'
@@ -52,11 +52,11 @@ export async function runOperator(
   surroundings: OperatorSurroundings,
 ): Promise<RunningOperator> {
   const { log, now, random = Math.random, clock = processClock } = surroundings
-  keepHeapSmall()
   const licenseKeys = readLicenseKeys(config.licenseKeys)
   const acceptEmpty = kindsIn(config.acceptEmpty)
   const source = surroundings.source ?? configuredSource(config, { log, now })
   await source.start()
+  releaseMemory()
   const pool = createPool({
     connectionString: config.databaseUrl,
     applicationName: 'realmkeeper-operator',
@@ -116,14 +116,6 @@ export async function runOperator(
       await health.close()
     },
   }
-}
-
-/**
- * The first look at thousands of resources makes much garbage at once, and what the heap grows to for it, the process
- * keeps: with the default of 16 MB a semi-space it is half as large again.
- */
-function keepHeapSmall(): void {
-  setFlagsFromString('--max-semi-space-size=8')
 }
 
 function configuredSource(config: OperatorConfig, { log, now }: { log: Logger; now: () => Date }): ResourceSource {
