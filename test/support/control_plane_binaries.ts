@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { findGo } from '../../scripts/control_plane/binaries.ts'
 import type { BinaryPaths } from '../../scripts/control_plane/binaries.ts'
 import { provideBinaries } from '../../scripts/control_plane/build.ts'
+import { ROOT, sourceFiles } from './source_files.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -31,8 +32,12 @@ export default async function controlPlaneBinaries(project: TestProject): Promis
 
 /** A run of a few files does not wait for a build that none of them wants. */
 async function needsControlPlane(project: TestProject): Promise<boolean> {
-  const { testFiles } = await project.globTestFiles(project.vitest.filenamePattern)
-  return testFiles.some((file) =>
-    /\bcontrol_plane(?:_world)?\.ts'|cluster\/world\.ts'/.test(readFileSync(file, 'utf8')),
-  )
+  // What was asked for on the command line; undefined is everything.
+  const filters: string[] | undefined = Reflect.get(project.vitest, 'filenamePattern')
+  const { testFiles } = await project.globTestFiles(filters)
+  const imports = new Map(sourceFiles(['test']).map((file) => [file.path, file.imports]))
+  const seen = new Set(testFiles.map((path) => relative(ROOT, path)))
+  // A set hands out what is added to it on the way.
+  for (const path of seen) for (const imported of imports.get(path) ?? []) seen.add(imported)
+  return seen.has('test/support/control_plane.ts')
 }

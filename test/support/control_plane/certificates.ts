@@ -30,7 +30,7 @@ export function certificateAuthority(name: string): CertificateAuthority {
     const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     return {
       certificate: certify(privateKey, subject, forWhom, pair.publicKey, extensions),
-      key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      key: pemOf(pair.privateKey),
     }
   }
 
@@ -50,9 +50,13 @@ export function certificateAuthority(name: string): CertificateAuthority {
 export function signingKey(): { privateKey: string; publicKey: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return {
-    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    publicKey: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }),
+    privateKey: pemOf(privateKey),
+    publicKey: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString(),
   }
+}
+
+function pemOf(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 const OID = {

@@ -17,18 +17,21 @@ export interface Child {
 
 const STOP_MILLIS = 5_000
 
-/** Starts a program whose output goes to a file. It does not outlive this process, unless that one is killed. */
+/** Starts a program whose output goes to a file. It does not outlive this process, however that one ends. */
 export function startChild(program: string, args: string[], logFile: string): Child {
   const log = openSync(logFile, 'a')
   const child = spawn(program, args, { stdio: ['ignore', log, log] })
   closeSync(log)
   let alive = true
-  const killWithUs = (): void => void child.kill('SIGKILL')
-  process.once('exit', killWithUs)
+  // Its input ends with us, also when we are killed.
+  const guard = spawn('sh', ['-c', 'read -r line; kill -KILL "$1" 2>/dev/null', 'sh', String(child.pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
   const ended = new Promise<void>((resolve) => {
     const end = (): void => {
       alive = false
-      process.removeListener('exit', killWithUs)
+      guard.kill('SIGKILL')
       resolve()
     }
     child.once('error', end)

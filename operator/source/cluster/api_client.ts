@@ -1,0 +1,197 @@
+import http from 'node:http'
+import https from 'node:https'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { KubeConfig } from '@kubernetes/client-node'
+import type { Clock } from '../../clock.ts'
+import { ResourceConflict } from '../resource_source.ts'
+import type { ApiList, ApiObject } from './api_object.ts'
+import { ApiError, errorOfStatus, isStatus, unreachable } from './api_error.ts'
+import { readBody } from './api_body.ts'
+
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Begins with `/api`. */
+  path: string
+  query?: Record<string, string | number | undefined>
+  body?: unknown
+  /** Of the body; default `application/json`. */
+  contentType?: string
+  accept?: string
+  signal?: AbortSignal
+}
+
+/** Calls an API server as one identity. Every method rejects with ApiError; what writes, with ResourceConflict while it may not. */
+export interface ApiClient {
+  object(request: ApiRequest): Promise<ApiObject>
+  list(request: ApiRequest): Promise<ApiList>
+  /** A watch: resolves when it is open. Whoever reads it closes it, by `signal`. */
+  stream(request: ApiRequest): Promise<IncomingMessage>
+  /** Gives back connections that nobody uses now. */
+  close(): void
+}
+
+export interface ApiClientOptions {
+  /** Reads the configuration anew: at the start, and when the API server does not know the credentials any more. */
+  connect: () => KubeConfig
+  /** False while nothing may be written: another process may lead. */
+  mayWrite: () => boolean
+  clock: Clock
+  /** Until a call has been answered, or a watch is open. */
+  timeoutMillis?: number
+}
+
+export const JSON_PATCH = 'application/json-patch+json'
+export const MERGE_PATCH = 'application/merge-patch+json'
+export const APPLY_PATCH = 'application/apply-patch+yaml'
+
+const TIMEOUT_MILLIS = 30_000
+const RELOAD_MILLIS = 1_000
+const IDLE_MILLIS = 60_000
+const KEEP_ALIVE = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, timeout: IDLE_MILLIS }
+
+/**
+ * The configuration and the credentials are the Kubernetes client's; the calls are made here, over connections that
+ * are kept. An agent keeps connections apart by certificate and authority, so that rotated ones take effect by
+ * themselves.
+ */
+export function createApiClient(options: ApiClientOptions): ApiClient {
+  const { connect, mayWrite, clock, timeoutMillis = TIMEOUT_MILLIS } = options
+  const agents = { 'https:': new https.Agent(KEEP_ALIVE), 'http:': new http.Agent(KEEP_ALIVE) }
+  let config: KubeConfig | undefined
+  let loadedAt = 0
+
+  function load(): KubeConfig {
+    config = connect()
+    loadedAt = clock.now()
+    return config
+  }
+
+  /** What is asked for in vain is asked for again where that is harmless, or with other credentials. */
+  async function call(request: ApiRequest): Promise<IncomingMessage> {
+    const used = config ?? load()
+    try {
+      return await once(request, used)
+    } catch (error) {
+      if (isStatus(error, 401) && (config !== used || clock.now() - loadedAt > RELOAD_MILLIS)) {
+        return once(request, config === used ? load() : (config ?? used))
+      }
+      if (error instanceof StaleConnection && request.method !== 'POST') return once(request, used)
+      throw error
+    }
+  }
+
+  async function once(request: ApiRequest, from: KubeConfig): Promise<IncomingMessage> {
+    const name = `${request.method} ${request.path}`
+    if (request.method !== 'GET' && !mayWrite()) {
+      throw new ResourceConflict(`${name}: this process does not lead now, so it writes nothing`)
+    }
+    const url = urlOf(from, request)
+    const answer = Promise.withResolvers<IncomingMessage>()
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+    const outgoing = (url.protocol === 'http:' ? http : https).request(url, await requestOptions(request, from, url))
+    const cancel = clock.after(timeoutMillis, () => outgoing.destroy(new Error(`no answer in ${timeoutMillis} ms`)))
+    outgoing.once('response', answer.resolve)
+    outgoing.on('error', (error) => {
+      const isStale = outgoing.reusedSocket && Reflect.get(error, 'code') === 'ECONNRESET'
+      answer.reject(isStale ? new StaleConnection(name, error) : unreachable(name, error))
+    })
+    outgoing.end(body)
+    try {
+      const response = await answer.promise
+      if (isGood(response)) return response
+      const text = await readBody(response).catch(() => '')
+      throw errorOfStatus(name, response.statusCode ?? 0, parsed(text), response.headers['retry-after'])
+    } finally {
+      cancel()
+    }
+  }
+
+  async function requestOptions(request: ApiRequest, from: KubeConfig, url: URL): Promise<RequestOptions> {
+    const credentials: https.RequestOptions = {}
+    await from.applyToHTTPSOptions(credentials).catch((error: unknown) => {
+      throw unreachable(`${request.method} ${request.path}: credentials`, error)
+    })
+    const isProxied = from.getCurrentCluster()?.proxyUrl !== undefined
+    const agent = url.protocol === 'http:' ? agents['http:'] : agents['https:']
+    return {
+      ...credentials,
+      method: request.method,
+      headers: {
+        ...trimmed(credentials.headers),
+        Accept: request.accept ?? 'application/json',
+        'User-Agent': 'realmkeeper',
+        ...(request.body !== undefined && { 'Content-Type': request.contentType ?? 'application/json' }),
+      },
+      agent: isProxied ? credentials.agent : agent,
+      ...(request.signal && { signal: request.signal }),
+    }
+  }
+
+  async function json(request: ApiRequest): Promise<unknown> {
+    const name = `${request.method} ${request.path}`
+    const response = await call(request)
+    const cancel = clock.after(timeoutMillis, () => response.destroy(new Error(`no answer in ${timeoutMillis} ms`)))
+    try {
+      return JSON.parse(await readBody(response))
+    } catch (error) {
+      throw unreachable(name, error)
+    } finally {
+      cancel()
+    }
+  }
+
+  return {
+    async object(request) {
+      const body = await json(request)
+      if (hasMembers(body, 'metadata')) return body
+      throw unreachable(`${request.method} ${request.path}`, 'the answer is no object')
+    },
+    async list(request) {
+      const body = await json(request)
+      // An empty list may come as null, as Go writes it.
+      if (hasMembers(body, 'items')) return { metadata: body.metadata, items: body.items ?? [] }
+      throw unreachable(`${request.method} ${request.path}`, 'the answer is no list')
+    },
+    stream: call,
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy()
+    },
+  }
+}
+
+/** A kept connection that the other side had closed already: the call was not heard. */
+class StaleConnection extends ApiError {
+  constructor(call: string, cause: Error) {
+    super(`${call}: ${cause.message}`, { status: 0, reason: 'Unreachable', cause })
+  }
+}
+
+function urlOf(config: KubeConfig, { path, query = {} }: ApiRequest): URL {
+  const server = config.getCurrentCluster()?.server
+  if (server === undefined) throw unreachable(path, 'the kubeconfig names no cluster')
+  // The server may lie under a path of its own.
+  const url = new URL(server.replace(/\/+$/, '') + path)
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
+  return url
+}
+
+function isGood({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode < 300
+}
+
+/** A token file often ends with a newline, which no header may hold. */
+function trimmed(headers: https.RequestOptions['headers']): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, String(value).trim()]))
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function hasMembers(body: unknown, member: string): body is ApiObject & ApiList {
+  return typeof body === 'object' && body !== null && member in body
+}

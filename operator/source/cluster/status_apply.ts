@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Condition, Resource } from '../resource.ts'
+import type { StatusPatch } from '../resource_source.ts'
+import { API_VERSION } from './api_paths.ts'
+import type { OwnedStatus, Received } from './received_object.ts'
+
+type Status = Record<string, unknown> & { conditions?: Condition[] }
+
+/** What a status patch comes to, for an object as it is. */
+export interface StatusWrite {
+  /** A server-side apply of all that the operator owns: what is left out of one, the API server removes. */
+  apply?: object
+  /** Members that the operator wants gone and does not own, so that no apply removes them. */
+  remove: string[]
+}
+
+/** Undefined when nothing would change. `lastTransitionTime` moves only when a condition's status does. */
+export function statusWrite({ resource, owned }: Received, patch: StatusPatch, now: Date): StatusWrite | undefined {
+  const before: Status = { ...resource.status }
+  const after = patchedStatus(before, patch, now)
+  const gone = Object.keys(before).filter((member) => !(member in after))
+  const remove = gone.filter((member) => !owned.fields.includes(member))
+  const isApplied = Object.keys(after).some((member) => !isDeepStrictEqual(after[member], before[member]))
+  if (!isApplied && gone.length === 0) return undefined
+  return {
+    ...((isApplied || gone.length > remove.length) && { apply: ownStatus(resource, after, owned, patch) }),
+    remove,
+  }
+}
+
+function patchedStatus(before: Status, patch: StatusPatch, now: Date): Status {
+  const after: Status = { ...before, observedGeneration: patch.observedGeneration }
+  const conditions = [...(before.conditions ?? [])]
+  for (const wanted of patch.conditions) {
+    const at = conditions.findIndex(({ type }) => type === wanted.type)
+    const present = conditions[at]
+    const isSame = present?.status === wanted.status && present.lastTransitionTime !== undefined
+    const lastTransitionTime = isSame ? present.lastTransitionTime : timeText(now)
+    const condition = { observedGeneration: patch.observedGeneration, ...wanted, lastTransitionTime }
+    if (present) conditions[at] = condition
+    else conditions.push(condition)
+  }
+  if (conditions.length > 0) after.conditions = conditions
+  for (const [member, value] of Object.entries(patch.fields ?? {})) {
+    if (value === undefined) delete after[member]
+    else after[member] = asJson(value)
+  }
+  return after
+}
+
+function ownStatus({ kind, metadata }: Resource, after: Status, owned: OwnedStatus, patch: StatusPatch): object {
+  const fields = new Set([...owned.fields, ...Object.keys(patch.fields ?? {}), 'observedGeneration'])
+  const types = new Set([...owned.conditions, ...patch.conditions.map(({ type }) => type)])
+  const { conditions = [], ...members } = after
+  const status: Status = Object.fromEntries(Object.entries(members).filter(([member]) => fields.has(member)))
+  const own = conditions.filter(({ type }) => types.has(type))
+  if (own.length > 0) status.conditions = own
+  return {
+    apiVersion: API_VERSION,
+    kind,
+    // The version is what guards: an apply to another object of that name would go through, whatever uid it gives.
+    metadata: { name: metadata.name, namespace: metadata.namespace, resourceVersion: metadata.resourceVersion },
+    status,
+  }
+}
+
+/** What arrives at the other end: members that are undefined do not. */
+function asJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
+
+/** `metav1.Time` has no fractions of seconds. */
+function timeText(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`
+}

@@ -1,0 +1,197 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { processClock } from '../../../../operator/clock.ts'
+import { clusterSource } from '../../../../operator/source/cluster/cluster_source.ts'
+import type { ClusterOptions, ClusterSource } from '../../../../operator/source/cluster/cluster_source.ts'
+import { loadKubeConfig } from '../../../../operator/source/cluster/kube_config.ts'
+import { KINDS } from '../../../../operator/source/resource.ts'
+import type { Kind } from '../../../../operator/source/resource.ts'
+import { createLog } from '../../../../process/log.ts'
+import type { ControlPlane } from '../../../support/control_plane.ts'
+import { APPLY_PATCH, MERGE_PATCH } from '../../../support/control_plane/account.ts'
+import type { Account } from '../../../support/control_plane/account.ts'
+import type { Manifest, World } from '../conformance.ts'
+import { APPROVER_RULES, OPERATOR_RULES, grant } from './rights.ts'
+
+export interface ClusterWorld extends World {
+  source(): ClusterSource
+  /** Lines of the log. */
+  logged: string[]
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Users and rules for worlds, once for a control plane. */
+export async function prepareWorlds({ admin }: ControlPlane): Promise<void> {
+  await grant(admin, 'operator', OPERATOR_RULES)
+  for (const name of ['ann', 'bob']) await grant(admin, name, APPROVER_RULES)
+  const policy = readFileSync(join(import.meta.dirname, 'decision_policy.yaml'), 'utf8')
+  for (const document of parseAllDocuments(policy)) {
+    const object = document.toJS()
+    const plural =
+      object.kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings'
+    await admin.do('POST', `/apis/admissionregistration.k8s.io/v1/${plural}`, object)
+  }
+}
+
+export const PATHS: Record<string, string> = {
+  Realm: '/apis/realmkeeper.io/v1alpha1/namespaces/NS/realms',
+  Client: '/apis/realmkeeper.io/v1alpha1/namespaces/NS/clients',
+  User: '/apis/realmkeeper.io/v1alpha1/namespaces/NS/users',
+  RoleAssignment: '/apis/realmkeeper.io/v1alpha1/namespaces/NS/roleassignments',
+  Secret: '/api/v1/namespaces/NS/secrets',
+  Namespace: '/api/v1/namespaces',
+}
+
+/** The path of an object, or of all objects of a kind when no namespace is given. */
+export function pathOf(kind: string, namespace?: string, name?: string): string {
+  const path = PATHS[kind] ?? ''
+  const all = namespace === undefined ? path.replace('/namespaces/NS', '') : path.replace('NS', namespace)
+  return name === undefined ? all : `${all}/${name}`
+}
+
+export interface WorldOptions extends Partial<ClusterOptions> {
+  /** As whom the source looks; default `operator`. */
+  as?: Account
+  started?: boolean
+}
+
+/** A source over a real API server, which is empty again when the test is over. */
+export async function clusterWorld(plane: ControlPlane, options: WorldOptions = {}): Promise<ClusterWorld> {
+  const { as = plane.user('operator'), started = true, ...more } = options
+  const { admin } = plane
+  const approvers: Record<string, Account> = { ann: plane.user('ann'), bob: plane.user('bob') }
+  let source: ClusterSource | undefined
+  let told: string[] = []
+  const logged: string[] = []
+
+  async function start(): Promise<void> {
+    source = clusterSource({
+      connect: () => loadKubeConfig({ file: as.kubeconfig }),
+      keyringNamespace: 'default',
+      mayWrite: () => true,
+      instance: 'test',
+      clock: processClock,
+      now: () => new Date(),
+      random: Math.random,
+      log: createLog({ name: 'test', level: 'debug', destination: { write: (line) => void logged.push(line) } }),
+      ...more,
+      timings: { firstRetryMillis: 50, longestRetryMillis: 1_000, ...more.timings },
+    })
+    source.onResource((key) => told.push(`${key.kind}/${key.namespace}/${key.name}`))
+    source.onSecret((name) => told.push(`Secret/${name.namespace}/${name.name}`))
+    await source.start()
+  }
+
+  const world: ClusterWorld = {
+    logged,
+    source() {
+      if (!source) throw new Error('not started')
+      return source
+    },
+    async apply(manifest) {
+      const { namespace = 'default', name } = manifest.metadata
+      if (manifest.kind !== 'Namespace') {
+        await admin.call('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
+      }
+      const query = 'fieldManager=author&force=true&fieldValidation=Strict'
+      const path = `${pathOf(manifest.kind, namespace, name)}?${query}`
+      await admin.do('PATCH', path, encoded(manifest), { contentType: APPLY_PATCH })
+    },
+    async remove({ kind, metadata: { namespace = 'default', name } }) {
+      await admin.do('DELETE', pathOf(kind, namespace, name))
+    },
+    async decide({ kind, namespace, name }, decision) {
+      const author = await authorOf({ kind, namespace, name }, decision)
+      const path = `${pathOf(kind, namespace, name)}/status`
+      await author.do('PATCH', path, { status: decision }, { contentType: MERGE_PATCH })
+    },
+    async restart() {
+      await world.stop()
+      await start()
+    },
+    told() {
+      const keys = told
+      told = []
+      return keys
+    },
+    async eventually(look) {
+      for (let tries = 0; tries < 1_500; tries++) {
+        const found = look()
+        if (found !== undefined && found !== false) return found
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      throw new Error(`not seen in time; logged: ${logged.slice(-20).join('')}`)
+    },
+    async fence() {
+      const live = await states(admin)
+      await world.eventually(() => {
+        const seen = KINDS.flatMap((kind) => world.source().list(kind).map(stateOf))
+        return live.every((state) => seen.includes(state)) && seen.length === live.length
+      })
+      // Secrets and namespaces come by watches of their own.
+      const name = `fence-${++fences}`
+      await world.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'default' } })
+      await world.eventually(() => source?.secrets.version({ namespace: 'default', name }))
+    },
+    start,
+    async stop() {
+      await source?.stop()
+    },
+  }
+
+  /** Entries are written by those that they name. */
+  async function authorOf(key: { kind: Kind; namespace: string; name: string }, decision: Decision): Promise<Account> {
+    const { status } = await admin.do('GET', pathOf(key.kind, key.namespace, key.name))
+    const before = new Set((status?.approvals ?? []).map((entry: object) => JSON.stringify(entry)))
+    const [said] = (decision.approvals ?? []).filter((entry) => !before.has(JSON.stringify(entry)))
+    const name: unknown = said && Reflect.get(said, 'approver')
+    return approvers[String(name)] ?? plane.user('ann')
+  }
+
+  onTestFinished(async () => {
+    await source?.stop()
+    await empty(admin)
+  })
+  if (started) await start()
+  return world
+}
+
+type Decision = Parameters<World['decide']>[1]
+let fences = 0
+
+interface Item {
+  metadata: { namespace: string; name: string; uid: string; resourceVersion: string; finalizers?: string[] }
+}
+
+function stateOf({ metadata: { uid, resourceVersion } }: Item): string {
+  return `${uid} ${resourceVersion}`
+}
+
+async function states(admin: Account): Promise<string[]> {
+  const lists = await Promise.all(KINDS.map((kind) => admin.do('GET', pathOf(kind))))
+  return lists.flatMap(({ items }) => items.map(stateOf))
+}
+
+/** Takes everything away that tests make, held by finalizers or not. */
+export async function empty(admin: Account): Promise<void> {
+  for (const kind of [...KINDS, 'Secret']) {
+    const { items }: { items: Item[] } = await admin.do('GET', pathOf(kind))
+    for (const { metadata } of items) {
+      const path = pathOf(kind, metadata.namespace, metadata.name)
+      const free = { metadata: { finalizers: null } }
+      if (metadata.finalizers) await admin.call('PATCH', path, free, { contentType: MERGE_PATCH })
+      await admin.call('DELETE', path)
+    }
+  }
+}
+
+/** Server-side apply does not know `stringData`. */
+function encoded(manifest: Manifest): Manifest {
+  const { stringData, ...rest } = manifest
+  if (typeof stringData !== 'object' || stringData === null) return manifest
+  const data = Object.entries(stringData).map(([name, value]) => [name, Buffer.from(String(value)).toString('base64')])
+  return { ...rest, data: Object.fromEntries(data) }
+}
