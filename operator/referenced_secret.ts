@@ -23,8 +23,7 @@ export async function referencedValue(secrets: SecretAccess, name: SecretName, k
   return { found: true, bytes, version: secret.version }
 }
 
-/** Reads a Secret that is known to be there. Throws NotYet while it cannot be read. */
-export async function readPresent(secrets: SecretAccess, name: SecretName): Promise<Secret> {
+async function readPresent(secrets: SecretAccess, name: SecretName): Promise<Secret> {
   const secret = await secrets.read(name)
   if (!secret) throw new NotYet(`Secret ${pathOf(name)} cannot be read at present`)
   return secret

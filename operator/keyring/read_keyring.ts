@@ -19,8 +19,9 @@ export function keyringAt(namespace: string, realm: string): SecretName {
 
 /** Reads a realm's keyring. One that cannot be read is not one that is missing. */
 export async function readKeyring(secrets: SecretAccess, at: SecretName, realm: string): Promise<ReadKeyring> {
-  if (!secrets.version(at)) return { found: false }
+  // Read now: one that was made a moment ago and has not been seen yet is not lost.
   const secret = await secrets.read(at)
+  if (!secret && !secrets.version(at)) return { found: false }
   if (!secret) {
     return { found: 'unusable', owner: undefined, message: `Secret ${pathOf(at)} cannot be read at present` }
   }

@@ -10,6 +10,7 @@ import type { ResourceEvent } from '../../operator/source/resource_source.ts'
 import { directorySource } from '../../operator/source/directory/directory_source.ts'
 import type { DirectorySource } from '../../operator/source/directory/directory_source.ts'
 import { problemText } from '../../operator/source/directory/problem.ts'
+import { OPERATOR_SETTINGS, readConfig } from '../../process/config.ts'
 import type { OperatorConfig } from '../../process/config.ts'
 import { createLog } from '../../process/log.ts'
 import { recordLogLine, recordSecrets, recordStateSecrets } from '../support/canary.ts'
@@ -152,21 +153,17 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
   return test
 }
 
+/** As from the command line, whatever settings there are beside these. */
 export function configOf(databaseUrl: string, dir: string, stateDir: string): OperatorConfig {
-  return {
+  const flags = {
     databaseUrl,
-    baseUrl: 'http://localhost:8080',
     dir,
     stateDir,
+    baseUrl: 'http://localhost:8080',
     listenHost: '127.0.0.1',
-    healthPort: 0,
-    keyringNamespace: 'realmkeeper',
-    licenseKeys: undefined,
-    requireApprovalEnforcement: false,
-    acceptEmpty: undefined,
-    shutdownSeconds: 10,
-    logLevel: 'info',
+    healthPort: '0',
   }
+  return readConfig(OPERATOR_SETTINGS, flags, {})
 }
 
 /** Tries until it passes, for a while that is longer than anything here takes; then the last failure is the answer. */
