@@ -9,7 +9,7 @@ export function pendingText(rows: AssignmentRow[]): string {
     row.name,
     subjectOf(row),
     list(row.change.adds),
-    row.requestedBy,
+    requesterOf(row),
     quorumOf(row),
     ageOf(row.ageSeconds),
     row.ready?.reason ?? 'not looked at yet',
@@ -19,14 +19,16 @@ export function pendingText(rows: AssignmentRow[]): string {
 }
 
 /** One assignment with all that its approver should know before deciding. */
-export function assignmentText(row: AssignmentRow): string {
+export function assignmentText(row: AssignmentRow, place: 'cluster' | 'directory' = 'directory'): string {
   const { change, realm, decisions } = row
   const facts = [
     ['RoleAssignment', `${row.namespace}/${row.name}, generation ${row.generation}, ${ageOf(row.ageSeconds)} old`],
-    ['in', row.file === undefined ? 'no file any more' : `${row.file}:${row.line ?? 1}`],
+    ...(place === 'cluster'
+      ? []
+      : [['in', row.file === undefined ? 'no file any more' : `${row.file}:${row.line ?? 1}`]]),
     ['realm', `${realm.namespace}/${realm.name}`],
     ['subject', subjectOf(row)],
-    ['requested by', row.requestedBy],
+    ['requested by', place === 'cluster' ? requesterInCluster(row) : row.requestedBy],
     ['reason', row.reason ?? 'none given'],
     ['roles', list(row.roles)],
     ['adds', list(change.adds)],
@@ -50,6 +52,17 @@ export function assignmentText(row: AssignmentRow): string {
 
 function subjectOf({ subject }: AssignmentRow): string {
   return `${subject.kind.toLowerCase()}/${subject.name}`
+}
+
+function requesterOf({ requestedBy, submittedBy }: AssignmentRow): string {
+  return submittedBy === undefined ? requestedBy : `${requestedBy} (claimed, submitted by ${submittedBy})`
+}
+
+/** The object does not say whose account wrote it, so neither does this. */
+function requesterInCluster(row: AssignmentRow): string {
+  return row.submittedBy === undefined
+    ? `${row.requestedBy} (written with kubectl, by them or by an account that may submit for others)`
+    : requesterOf(row)
 }
 
 function quorumOf({ quorum }: AssignmentRow): string {

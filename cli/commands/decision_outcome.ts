@@ -2,15 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
 
 const LOOK_MILLIS = 100
-/** The serving process looks every 500 ms. */
+/** In a directory it looks every 500 ms. */
 const PATIENCE_MILLIS = 4_000
 
 /**
- * What became of an assignment after a decision was written: waits until the serving process has said something new
+ * What became of an assignment after a decision was written: waits until the operator has said something new
  * about it, so that a next command finds it done. One line for a person.
  * @param look the assignment as held at this moment
+ * @param unseen what to say when nobody looked at the decision in time
  */
-export async function outcomeAfter(before: AssignmentRow, look: () => Promise<AssignmentRow>): Promise<string> {
+export async function outcomeAfter(
+  before: AssignmentRow,
+  look: () => Promise<AssignmentRow>,
+  unseen: string,
+): Promise<string> {
   const said = saidOf(before)
   for (let waited = 0; waited < PATIENCE_MILLIS; waited += LOOK_MILLIS) {
     const row = await look()
@@ -19,7 +24,7 @@ export async function outcomeAfter(before: AssignmentRow, look: () => Promise<As
   }
   const row = await look()
   if (row.decisions.length > before.decisions.length) return resultOf(row)
-  return 'written, and not looked at yet: is "realmkeeper dev" running on this directory?'
+  return unseen
 }
 
 function saidOf({ state, ready, generation }: AssignmentRow): string {

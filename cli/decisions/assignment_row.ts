@@ -4,8 +4,7 @@ import { parseGranted } from '../../operator/role_assignment/granted.ts'
 import { printable } from '../../operator/role_assignment/messages.ts'
 import { statedDecisions } from '../../operator/role_assignment/stated_decisions.ts'
 import { covers } from '../../operator/source/directory/decisions.ts'
-import { heldKey } from '../../operator/source/directory/held_object.ts'
-import type { Held, HeldObject } from '../../operator/source/directory/held_object.ts'
+import type { HeldObject } from '../../operator/source/directory/held_object.ts'
 
 /** One RoleAssignment as an approver wants to see it. Texts of others are one line each and printable. */
 export interface AssignmentRow {
@@ -15,6 +14,8 @@ export interface AssignmentRow {
   generation: number
   ageSeconds: number
   requestedBy: string
+  /** What wrote spec, as it calls itself, where `requestedBy` may be the claim of another account. In a cluster only. */
+  submittedBy?: string
   subject: { kind: string; name: string }
   realm: { namespace: string; name: string }
   /** As listed in spec. */
@@ -36,6 +37,8 @@ export interface AssignmentRow {
   quorum: { approved: number; required: number }
   /** `waiting` until the operator says otherwise. */
   state: 'granted' | 'denied' | 'expired' | 'deleting' | 'waiting'
+  /** Whether the operator has found realm, subject and roles of this generation. Until then approvals do not count. */
+  resolved: boolean
   /** The condition Ready: why it waits, or what it is. */
   ready?: { reason: string; message: string }
   /** Where it stands. */
@@ -43,12 +46,26 @@ export interface AssignmentRow {
   line?: number
 }
 
+/** A RoleAssignment as a directory or an API server holds it. */
+export type AssignmentObject = Pick<
+  HeldObject,
+  'namespace' | 'name' | 'uid' | 'generation' | 'creationTimestamp' | 'deletionTimestamp' | 'spec' | 'status'
+>
+
+export interface NamespacedName {
+  namespace: string
+  name: string
+}
+
+/** The spec of a Realm, as far as it can be read. */
+export type RealmLookup = (realm: NamespacedName) => RealmSpec | undefined
+
 /** What is held of a RoleAssignment, as a row. */
-export function assignmentRow(assignment: HeldObject, held: ReadonlyMap<string, Held>, now: Date): AssignmentRow {
+export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLookup, now: Date): AssignmentRow {
   const { namespace, name, uid, generation, status = {} } = assignment
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
   const spec = assignment.spec as RoleAssignmentSpec
-  const realm = { namespace: spec.realmRef.namespace ?? namespace, name: spec.realmRef.name }
+  const realm = realmOf(assignment)
   const granted = parseGranted(status['granted'])
   const request = granted?.resolvedAt !== undefined && granted.generation === generation ? granted : undefined
   const asked = request?.roles ?? spec.roles
@@ -81,14 +98,15 @@ export function assignmentRow(assignment: HeldObject, held: ReadonlyMap<string, 
       ...remarks(assignment, stated),
       counts: covers(stated, assignment),
     })),
-    quorum: { approved: approvers.size, required: request?.requiredApprovals ?? requiredApprovals(realm, held) },
+    quorum: { approved: approvers.size, required: request?.requiredApprovals ?? requiredApprovals(findRealm(realm)) },
+    resolved: request !== undefined,
     state: stateOf(assignment, ready),
     ...(ready && { ready: { reason: ready.reason, message: printable(ready.message, 1000) } }),
   }
 }
 
 function stateOf(
-  { deletionTimestamp }: HeldObject,
+  { deletionTimestamp }: AssignmentObject,
   ready: { status: string; reason: string } | undefined,
 ): AssignmentRow['state'] {
   if (deletionTimestamp !== undefined) return 'deleting'
@@ -98,7 +116,7 @@ function stateOf(
 }
 
 function remarks(
-  { status }: HeldObject,
+  { status }: AssignmentObject,
   { approver, form }: { approver: string; form: string },
 ): { comment?: string; decidedAt?: string } {
   const entry = form === 'entry' ? status?.approvals?.find((one) => one.approver === approver) : undefined
@@ -108,9 +126,13 @@ function remarks(
   }
 }
 
-function requiredApprovals(realm: { namespace: string; name: string }, held: ReadonlyMap<string, Held>): number {
-  const found = held.get(heldKey({ kind: 'Realm', ...realm }))
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
-  const spec = found?.kind === 'Realm' ? (found.spec as RealmSpec) : undefined
-  return spec?.identityGovernance?.requiredApprovals ?? 1
+function requiredApprovals(realm: RealmSpec | undefined): number {
+  return realm?.identityGovernance?.requiredApprovals ?? 1
+}
+
+/** The Realm that a RoleAssignment names. */
+export function realmOf({ namespace, spec }: Pick<AssignmentObject, 'namespace' | 'spec'>): NamespacedName {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stored specs fit the schema that the type is made from
+  const { realmRef } = spec as RoleAssignmentSpec
+  return { namespace: realmRef.namespace ?? namespace, name: realmRef.name }
 }

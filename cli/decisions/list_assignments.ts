@@ -1,6 +1,8 @@
+import type { RealmSpec } from '../../crds/realm.gen.ts'
 import { heldKey } from '../../operator/source/directory/held_object.ts'
+import type { Held } from '../../operator/source/directory/held_object.ts'
 import { assignmentRow } from './assignment_row.ts'
-import type { AssignmentRow } from './assignment_row.ts'
+import type { AssignmentRow, RealmLookup } from './assignment_row.ts'
 import { getAssignment, heldAssignments, heldState, writtenAssignments } from './find_assignment.ts'
 import type { AssignmentName, WrittenAssignment } from './find_assignment.ts'
 
@@ -17,7 +19,7 @@ export async function listPending({ directory, stateDir, now, namespace }: ListO
   const { byKey } = await writtenAssignments(directory)
   return heldAssignments(held)
     .filter((assignment) => namespace === undefined || assignment.namespace === namespace)
-    .map((assignment) => withPlace(assignmentRow(assignment, held, now), byKey))
+    .map((assignment) => withPlace(assignmentRow(assignment, realmsIn(held), now), byKey))
     .filter(({ state }) => state === 'waiting')
     .toSorted((a, b) => b.ageSeconds - a.ageSeconds)
 }
@@ -27,7 +29,15 @@ export async function describeAssignment(options: ListOptions & AssignmentName):
   const held = heldState(options.stateDir)
   const assignment = getAssignment(held, options)
   const { byKey } = await writtenAssignments(options.directory)
-  return withPlace(assignmentRow(assignment, held, options.now), byKey)
+  return withPlace(assignmentRow(assignment, realmsIn(held), options.now), byKey)
+}
+
+function realmsIn(held: ReadonlyMap<string, Held>): RealmLookup {
+  return (realm) => {
+    const found = held.get(heldKey({ kind: 'Realm', ...realm }))
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
+    return found?.kind === 'Realm' ? (found.spec as RealmSpec) : undefined
+  }
 }
 
 function withPlace(row: AssignmentRow, byKey: Map<string, WrittenAssignment>): AssignmentRow {

@@ -17,6 +17,7 @@ const row: AssignmentRow = {
   decisions: [{ approver: 'carol', decision: 'Denied', comment: 'not yet', counts: false }],
   quorum: { approved: 1, required: 2 },
   state: 'waiting',
+  resolved: true,
   ready: { reason: 'QuorumNotReached', message: 'one more approval is needed' },
   file: 'a.yaml',
   line: 7,

@@ -91,7 +91,11 @@ test('a license is issued with a key made here, and verifies with its public hal
 })
 
 test.for([
-  [['pending'], 'realmkeeper: which directory? Give --dir (REALMKEEPER_DIR)'],
+  [
+    ['pending', '--kubeconfig', 'nowhere.yaml'],
+    'realmkeeper: nowhere.yaml: there is no such file; for the manifests that',
+  ],
+  [['keys', 'rotate', '--realm', 'a', '--kind', 'signing', '--dir', 'b'], 'realmkeeper.io/rotate-signing: "20'],
   [['approve', 'x', '--dir', 'nowhere'], 'start "realmkeeper dev" on the directory first, or name its --state-dir'],
 ] as const)('%j says what is missing: 1', async ([args, said]) => {
   const { code, stderr } = await realmkeeper([...args])

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import type { Cluster } from '../kubeconfig.ts'
+import { PlainError } from '../plain_error.ts'
+
+interface ClusterFlags {
+  kubeconfig?: string
+  context?: string
+  namespace?: string
+  as?: string
+}
+
+/** Gives a command the options that say which cluster, as kubectl spells them. */
+export function addClusterOptions(command: Command): Command {
+  return command
+    .option('-n, --namespace <name>', 'namespace (default: the one of the context)')
+    .option('--kubeconfig <file>', 'who you are in which cluster (default: KUBECONFIG, then ~/.kube/config)')
+    .option('--context <name>', 'context of the kubeconfig')
+}
+
+/** Connects to the cluster that the options name, gives it to `use`, and closes it. Throws PlainError. */
+export async function withCluster(
+  command: Command,
+  as: string | undefined,
+  use: (cluster: Cluster) => Promise<void>,
+): Promise<void> {
+  const { kubeconfig, context, namespace } = command.opts<ClusterFlags>()
+  // Half of what the command would load; directories do without.
+  const { connectCluster } = await import('../kubeconfig.ts')
+  const { KubeConfigError } = await import('../../operator/source/cluster/kube_config.ts')
+  let cluster: Cluster
+  try {
+    cluster = connectCluster({ kubeconfig, context, namespace, as })
+  } catch (error) {
+    if (!(error instanceof KubeConfigError)) throw error
+    throw new PlainError(`${error.message}; for the manifests that "realmkeeper dev" serves give --dir`, {
+      cause: error,
+    })
+  }
+  try {
+    await use(cluster)
+  } finally {
+    cluster.close()
+  }
+}

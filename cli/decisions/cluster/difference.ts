@@ -1,0 +1,37 @@
+import type { AssignmentRow } from '../assignment_row.ts'
+
+/**
+ * What became different between two looks at one RoleAssignment, of all that bears on a decision; a line each, none
+ * when nothing did.
+ */
+export function differenceOf(before: AssignmentRow, after: AssignmentRow): string[] {
+  const then = factsOf(before)
+  const lines = Object.entries(factsOf(after)).flatMap(([fact, value]) => {
+    return then[fact] === value ? [] : [`${fact}: ${then[fact]} → ${value}`]
+  })
+  if (before.uid !== after.uid) return ['it is another object: it was deleted and created anew', ...lines]
+  return lines
+}
+
+function factsOf(row: AssignmentRow): Record<string, string> {
+  return {
+    generation: String(row.generation),
+    realm: `${row.realm.namespace}/${row.realm.name}`,
+    subject: `${row.subject.kind} ${row.subject.name}`,
+    roles: list(row.roles),
+    adds: list(row.change.adds),
+    keeps: list(row.change.keeps),
+    removes: list(row.change.removes),
+    reason: row.reason ?? 'none given',
+    'requested by': row.requestedBy,
+    'submitted by': row.submittedBy ?? '-',
+    ends: row.expiresAt ?? (row.durationSeconds === undefined ? 'never' : `${row.durationSeconds} s after the grant`),
+    state: row.state,
+    approvals: `${row.quorum.approved} of ${row.quorum.required}`,
+    decisions: list(row.decisions.filter(({ counts }) => counts).map((one) => `${one.decision} by ${one.approver}`)),
+  }
+}
+
+function list(items: readonly string[]): string {
+  return items.length === 0 ? '-' : items.join(', ')
+}
