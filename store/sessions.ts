@@ -17,30 +17,9 @@ export interface NewSession {
   refreshKid: string
 }
 
-export async function insertSession(db: Db, session: NewSession): Promise<void> {
-  await db.query({
-    name: 'insert_session',
-    text: `insert into sessions
-       (realm, sid, client_id, subject, requested_scope, auth_time, expires_at, generation, refresh_kid, rotated_at,
-        idle_expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $6, $9)`,
-    values: [
-      session.realm,
-      session.sid,
-      session.clientId,
-      session.subject,
-      session.requestedScope,
-      session.authTime,
-      session.expiresAt,
-      session.refreshKid,
-      session.idleExpiresAt,
-    ],
-  })
-}
-
 /**
- * As `insertSession`, for a login that proved the user's password: nothing is written, and the answer is false, when
- * the user was disabled, removed or given another password since it was read. The lock on the user's row makes whoever
+ * Starts the session of a login that proved the user's password: nothing is written, and the answer is false, when the
+ * user was disabled, removed or given another password since it was read. The lock on the user's row makes whoever
  * changes it wait, so that ending the user's sessions afterwards ends this one too.
  */
 export async function startSession(db: Db, session: NewSession, passwordSource: string | null): Promise<boolean> {

@@ -150,8 +150,3 @@ export async function deleteUser(db: Db, resourceUid: string): Promise<{ realm: 
   )
   return rows[0]
 }
-
-/** Texts that Postgres cannot hold (U+0000) never reach a statement as a parameter. */
-export function storableText(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed()
-}

@@ -5,11 +5,6 @@ export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 /** HS512 is for refresh tokens, which only this installation reads. */
 export type JwsAlgorithm = SigningAlgorithm | 'HS512'
 
-/** True when the text names one of the algorithms; a plain object lookup would also say yes to `constructor`. */
-export function isSigningAlgorithm(text: unknown): text is SigningAlgorithm {
-  return (SIGNING_ALGORITHMS as readonly unknown[]).includes(text)
-}
-
 /** What a JWK of an algorithm looks like (RFC 7518 section 6, RFC 8037 section 2). Members beyond these are not key material. */
 export interface KeyShape {
   kty: 'RSA' | 'EC' | 'OKP'

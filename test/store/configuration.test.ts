@@ -12,7 +12,7 @@ import {
   replaceGrantedRoles,
   roleHeldUntil,
 } from '../../store/role_assignments.ts'
-import { insertSession } from '../../store/sessions.ts'
+import { insertSession } from '../support/sessions.ts'
 import { claimSubject } from '../../store/subjects.ts'
 import { deleteUser, findUserByUsername, renewPasswordHash, upsertUser } from '../../store/users.ts'
 import { clientRow, newSession, realmRow, userRow } from '../support/rows.ts'

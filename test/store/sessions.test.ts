@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Db } from '../../store/db.ts'
-import { endSession, endSessions, insertSession, rotateSessions, sweepSessions } from '../../store/sessions.ts'
+import { endSession, endSessions, rotateSessions, sweepSessions } from '../../store/sessions.ts'
+import { insertSession } from '../support/sessions.ts'
 import type { Rotated, Rotation, RotationRefused } from '../../store/sessions.ts'
 import { newSession } from '../support/rows.ts'
 import { describeOnEveryVersion } from './every_version.ts'

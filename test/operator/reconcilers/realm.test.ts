@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findRealm } from '../../../store/realms.ts'
-import { insertSession } from '../../../store/sessions.ts'
+import { insertSession } from '../../support/sessions.ts'
 import { client, namespace, realm, secret, user } from '../manifests.ts'
 import { eventually, operatorUnderTest } from '../operator_under_test.ts'
 import type { OperatorUnderTest } from '../operator_under_test.ts'

@@ -1,6 +1,6 @@
 import argon2 from 'argon2'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { insertSession } from '../../../store/sessions.ts'
+import { insertSession } from '../../support/sessions.ts'
 import { namespace, password, realm, secret, user } from '../manifests.ts'
 import { eventually, operatorUnderTest } from '../operator_under_test.ts'
 import type { OperatorUnderTest } from '../operator_under_test.ts'
