@@ -3,12 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import { ClientGone } from './body/read_body.ts'
-import { corsHeaders } from './cors.ts'
+import { ANY_ORIGIN, corsHeaders } from './cors.ts'
 import { handleRequest } from './handle_request.ts'
 import type { HandleDeps, Handled } from './handle_request.ts'
 import type { HttpAnswer } from './http.ts'
 import { renderError } from './render_error.ts'
 import type { RenderedError } from './render_error.ts'
+import { SECURITY_HEADERS } from './security_headers.ts'
 import type { ServerMetrics } from './metrics.ts'
 
 export interface AppOptions extends HandleDeps {
@@ -23,7 +24,7 @@ export interface AppOptions extends HandleDeps {
 /** The outermost layer: every request gets one answer with all its headers, and one line in the log. */
 export function createApp(options: AppOptions): Koa {
   const { log, metrics, isHttps, isDraining } = options
-  const always = isHttps ? { ...ALWAYS, 'Strict-Transport-Security': 'max-age=31536000' } : ALWAYS
+  const always = isHttps ? { ...SECURITY_HEADERS, 'Strict-Transport-Security': 'max-age=31536000' } : SECURITY_HEADERS
 
   const app = new Koa()
   app.use(async (ctx) => {
@@ -43,7 +44,7 @@ export function createApp(options: AppOptions): Koa {
       }
       answer = renderError(error)
     }
-    const cors = corsHeaders(req.headers.origin, handled.request?.corsClient)
+    const cors = handled.isPublic ? ANY_ORIGIN : corsHeaders(req.headers.origin, handled.request?.corsClient)
     const closing = isDraining() ? CLOSING : undefined
     write(res, answer, { ...always, 'X-Request-Id': id, ...cors, ...closing })
 
@@ -51,15 +52,14 @@ export function createApp(options: AppOptions): Koa {
     metrics.answered(handled.route, req.method ?? '', answer.status, millis / 1000)
     writeLine(log, req, id, handled, answer, millis)
   })
-  app.on('error', (error: unknown) => log.error({ err: error }, 'an answer could not be sent'))
+  app.on('error', (error: unknown) => {
+    // Anybody can hang up at any time; that is no alarm.
+    if (isHangUp(error)) log.debug({ err: error }, 'the caller was gone before the answer')
+    else log.error({ err: error }, 'an answer could not be sent')
+  })
   return app
 }
 
-const ALWAYS = {
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'SAMEORIGIN',
-}
 const NOT_KEPT = { 'Cache-Control': 'no-store', Pragma: 'no-cache' }
 const CLOSING = { Connection: 'close' }
 
@@ -107,6 +107,12 @@ function writeLine(
   if (answer.status >= 500) log.error(refused, 'not answered')
   else log.info(refused, 'refused')
 }
+
+function isHangUp(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && HUNG_UP.has(String(error.code))
+}
+
+const HUNG_UP = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 function isError(answer: HttpAnswer | RenderedError): answer is RenderedError {
   return answer.body !== undefined && 'error_description' in answer.body

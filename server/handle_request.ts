@@ -3,6 +3,7 @@ import { checkContentType } from './body/content_type.ts'
 import { decodeForm } from './body/form.ts'
 import { readBody } from './body/read_body.ts'
 import { ANY_ORIGIN, preflightHeaders } from './cors.ts'
+import { checkHead } from './head.ts'
 import type { Form, HttpAnswer, HttpRequest } from './http.ts'
 import { OAuthError } from './oauth_error.ts'
 import type { Place } from './router.ts'
@@ -19,17 +20,18 @@ export interface HandleDeps {
 export interface Handled {
   /** A name of the route table; `none` for what is not in it. */
   route: string
+  /** Whether any page may read the answer, a refusal as well. */
+  isPublic?: boolean
   request?: HttpRequest
 }
 
-const MAX_HEADERS = 100
 const FORM = 'application/x-www-form-urlencoded'
 const MAX_FORM_BYTES = 64 * 1024
 const MAX_JSON_BYTES = 1024 * 1024
 const NO_FORM: Form = Object.freeze(Object.create(null))
 
 /**
- * Path, method, realm, body, action: each is refused before the next one is looked at. What becomes known is put into
+ * Head, path, method, realm, body, action: each is refused before the next one is looked at. What becomes known is put into
  * `handled`.
  * @throws OAuthError and whatever an action throws; ClientGone
  */
@@ -39,14 +41,13 @@ export async function handleRequest(
   { findPlace, realms, addressOf }: HandleDeps,
   handled: Handled,
 ): Promise<HttpAnswer> {
-  if (req.rawHeaders.length > 2 * MAX_HEADERS) {
-    throw new OAuthError('invalid_request', 'Too many headers', { status: 431, headers: { Connection: 'close' } })
-  }
+  checkHead(req)
   const { path, query } = readTarget(req.url ?? '')
   const place = findPlace(path)
   if (!place) throw new OAuthError('not_found', 'There is nothing here')
   const route = place.byMethod.get(req.method ?? '')
   handled.route = (route ?? [...place.byMethod.values()][0])?.name ?? 'none'
+  handled.isPublic = route?.isPublic ?? false
   if (req.method === 'OPTIONS') return preflight(req, place)
   if (!route) throw notAllowed(place)
 
@@ -67,10 +68,11 @@ export async function handleRequest(
 
 /** The Host header and the authority of an absolute target (RFC 9112 section 3.2.2) say nothing that is used. */
 function readTarget(target: string): { path: string; query: string } {
-  const start = target.startsWith('/') ? 0 : Math.max(0, target.indexOf('/', target.indexOf('//') + 2))
-  const question = target.indexOf('?', start)
-  if (question < 0) return { path: target.slice(start), query: '' }
-  return { path: target.slice(start, question), query: target.slice(question + 1) }
+  const question = target.indexOf('?')
+  const end = question < 0 ? target.length : question
+  const before = target.slice(0, end)
+  const start = before.startsWith('/') ? 0 : Math.max(0, before.indexOf('/', before.indexOf('//') + 2))
+  return { path: before.slice(start), query: target.slice(end + 1) }
 }
 
 function preflight(req: IncomingMessage, { byMethod, methods }: Place): HttpAnswer {

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { randomUUID } from 'node:crypto'
+import { SECURITY_HEADERS } from './security_headers.ts'
 
 /** How long a caller may take. Milliseconds. */
 export interface Patience {
@@ -33,6 +34,8 @@ export function createListener(listener: RequestListener, patience = PATIENCE): 
   )
   server.setTimeout(patience.silence)
   server.on('clientError', refuse)
+  // RFC 9110 section 10.1.1 lets a server pass over an expectation that it does not know; Node's own refusal is bare.
+  server.on('checkExpectation', listener)
   return server
 }
 
@@ -44,13 +47,18 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const [status, description] = answerTo(error.code)
   const body = JSON.stringify({ error: 'invalid_request', error_description: description })
-  socket.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nCache-Control: no-store\r\nContent-Type: application/json\r\n` +
-      `X-Content-Type-Options: nosniff\r\nX-Request-Id: ${randomUUID()}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    // Whatever else was sent is not read.
-    () => socket.destroy(),
-  )
+  const headers = {
+    ...SECURITY_HEADERS,
+    'X-Request-Id': randomUUID(),
+    'Cache-Control': 'no-store',
+    Pragma: 'no-cache',
+    Connection: 'close',
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  // Whatever else was sent is not read.
+  socket.end([`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n'), () => socket.destroy())
 }
 
 function answerTo(code: string | undefined): [status: string, description: string] {

@@ -1,7 +1,2 @@
-import { ANY_ORIGIN } from '../cors.ts'
-
-/** Headers of documents that say the same to everybody: any origin, no credentials, for five minutes. */
-export const PUBLIC_DOCUMENT: Readonly<Record<string, string>> = {
-  ...ANY_ORIGIN,
-  'Cache-Control': 'public, max-age=300',
-}
+/** Headers of documents that say the same to everybody: kept for five minutes. That any page reads them is the route's. */
+export const PUBLIC_DOCUMENT: Readonly<Record<string, string>> = { 'Cache-Control': 'public, max-age=300' }

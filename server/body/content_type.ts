@@ -8,7 +8,10 @@ import { OAuthError } from '../oauth_error.ts'
  */
 export function checkContentType(headers: IncomingHttpHeaders, wanted: string): void {
   const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+  const transfer = headers['transfer-encoding']
+  const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity'
+  // RFC 9112 section 7: `gzip, chunked` is one more way to encode a body, which Node hands over as it is.
+  if (isEncoded || (transfer !== undefined && transfer.toLowerCase() !== 'chunked')) {
     throw new OAuthError('unsupported_media_type', 'The body must not be encoded')
   }
   const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';')

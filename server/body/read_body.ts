@@ -38,6 +38,8 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Undefined as soon as there is more than `limit`. */
 function collect(req: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
+    // It ended while something else was waited for: no event will tell.
+    if (req.destroyed) throw new ClientGone('the connection ended before the body')
     const chunks: Buffer[] = []
     let length = 0
     const settle = (): void => {
