@@ -1,4 +1,4 @@
-import type { Observation } from './resource_types.ts'
+import type { Observation, RoleAssignmentResource } from './resource_types.ts'
 
 /** Whether what approvers may write is held by admission policies. */
 export interface ApprovalEnforcement {
@@ -12,6 +12,14 @@ export interface ApprovalEnforcement {
   /** For the condition `ApprovalEnforced`. */
   reason: string
   message: string
+  /** Whether `status.granted` can have been written by nobody but the operator, and stands in for a row that is lost. */
+  statusTrusted: boolean
+  /**
+   * Looks again before something is granted or recorded because of what stands in `resource`: at the policies and at
+   * the object, by reads that begin after this call. The answer is `enforced`, `gap` or `development`. Throws NotYet
+   * while there is no answer, and when the object is not any more what was read.
+   */
+  prove(resource: RoleAssignmentResource): Promise<ApprovalEnforcement>
 }
 
 /** Resources from files: nobody but the operator looks at who decides. */
@@ -20,9 +28,15 @@ export const DEVELOPMENT: ApprovalEnforcement = {
   required: false,
   reason: 'Development',
   message: 'resources come from files: the operator itself holds the rules on who decides, and names are claims',
+  statusTrusted: true,
+  prove: async () => DEVELOPMENT,
 }
 
 /** The condition `ApprovalEnforced` of a Realm. */
-export function enforcementCondition({ mode, reason, message }: ApprovalEnforcement): Observation {
+export function enforcementCondition({
+  mode,
+  reason,
+  message,
+}: Pick<ApprovalEnforcement, 'mode' | 'reason' | 'message'>): Observation {
   return { type: 'ApprovalEnforced', status: mode === 'enforced' ? 'True' : 'False', reason, message }
 }

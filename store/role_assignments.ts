@@ -36,6 +36,14 @@ export async function findRoleAssignmentByUid<Granted>(
   return rows[0]
 }
 
+/**
+ * Until the end of the transaction nobody else writes the row of this resource. A statement of its own: only what is
+ * read after it holds what the last one wrote.
+ */
+export async function lockRoleAssignment(db: Db, resourceUid: string): Promise<void> {
+  await db.query('select pg_advisory_xact_lock(hashtextextended($1, 7271004))', [resourceUid])
+}
+
 export async function listRoleAssignments<Granted>(db: Db): Promise<RoleAssignmentRow<Granted>[]> {
   const { rows } = await db.query<RoleAssignmentRow<Granted>>(
     `select realm, resource_uid as "resourceUid", namespace, name, generation::integer as generation, granted

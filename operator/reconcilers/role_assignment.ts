@@ -5,10 +5,12 @@ import {
   deleteRoleAssignment,
   findGrantedRoles,
   findRoleAssignmentByUid,
+  lockRoleAssignment,
   replaceGrantedRoles,
   upsertRoleAssignment,
 } from '../../store/role_assignments.ts'
 import type { GrantedRole, GrantSubject, RoleAssignmentRow } from '../../store/role_assignments.ts'
+import type { ApprovalEnforcement } from '../approval_enforcement.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { NotYet } from '../not_yet.ts'
 import type { Outcome, Reconciler } from '../reconciler.ts'
@@ -20,6 +22,7 @@ import { eventOf } from '../role_assignment/events.ts'
 import { parseGranted } from '../role_assignment/granted.ts'
 import type { Assignment, Decided, RealmForAssignment, UserForAssignment } from '../role_assignment/input.ts'
 import { statedDecisions } from '../role_assignment/stated_decisions.ts'
+import { ResourceConflict } from '../source/resource_source.ts'
 import type { RealmForResource, View } from '../view.ts'
 
 type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement'>
@@ -31,22 +34,27 @@ export function roleAssignmentReconciler({ store, approvalEnforcement }: Deps): 
       const realm = view.realmFor(resource)
       const { uid } = resource.metadata
       const row = await findRoleAssignmentByUid(store.db, uid)
-      const { mode, required } = approvalEnforcement()
-      const decided = decide({
-        assignment: assignmentOf(resource),
-        stated: statedDecisions(resource.status),
-        recorded: await listDecisions(store.db, uid),
-        remembered: {
-          row: parseGranted(row?.granted),
-          status: parseGranted(resource.status?.granted),
-          // In a cluster status is believed only once it is known that nobody else could write it; the row is there.
-          statusTrusted: mode === 'development',
-        },
-        realm: realmOf(realm),
-        user: realm.admitted ? userOf(resource, realm, view) : undefined,
-        enforcement: { mode, required },
-        now: store.now(),
-      })
+      const recorded = await listDecisions(store.db, uid)
+      const known = approvalEnforcement()
+      waitForMemory(known, row, resource)
+      const decideUnder = ({ mode, required, statusTrusted }: ApprovalEnforcement): Decided =>
+        decide({
+          assignment: assignmentOf(resource),
+          stated: statedDecisions(resource.status),
+          recorded,
+          remembered: {
+            row: parseGranted(row?.granted),
+            status: parseGranted(resource.status?.granted),
+            statusTrusted,
+          },
+          realm: realmOf(realm),
+          user: realm.admitted ? userOf(resource, realm, view) : undefined,
+          enforcement: { mode, required },
+          now: store.now(),
+        })
+      const first = decideUnder(known)
+      // What is known may be a minute old. Whatever is gained by it is looked at again before it is.
+      const decided = gains(first) ? decideUnder(await known.prove(resource)) : first
       const changed = await apply(resource, realm, row, decided)
       return outcomeOf(resource, decided, changed)
     },
@@ -80,7 +88,8 @@ export function roleAssignmentReconciler({ store, approvalEnforcement }: Deps): 
   ): Promise<boolean> {
     const { uid, namespace, name, generation } = resource.metadata
     // While the realm does not take it nothing is served, but what was granted is still remembered where it was.
-    const realmName = realm.admitted ? realm.name : row?.realm
+    // What does not count is remembered also where there is no realm yet to remember it in.
+    const realmName = realm.admitted ? realm.name : (row?.realm ?? (granted.uncounted ? '' : undefined))
     if (realmName === undefined) return false
 
     const isRemembered =
@@ -92,6 +101,10 @@ export function roleAssignmentReconciler({ store, approvalEnforcement }: Deps): 
     if (isRemembered && isServed && record.length === 0 && audit.length === 0) return false
 
     await store.transaction(async (db) => {
+      await lockRoleAssignment(db, uid)
+      const present = await findRoleAssignmentByUid(db, uid)
+      // Decisions were set aside meanwhile: what was decided does not know of that.
+      if (!isDeepStrictEqual(present, row)) throw new ResourceConflict('its row changed since it was read')
       if (row && row.realm !== realmName) await deleteRoleAssignment(db, uid)
       if (!isRemembered) {
         await upsertRoleAssignment(db, { realm: realmName, resourceUid: uid, namespace, name, generation, granted })
@@ -102,6 +115,27 @@ export function roleAssignmentReconciler({ store, approvalEnforcement }: Deps): 
     })
     return !isServed
   }
+}
+
+/**
+ * Where the row is lost, the status may stand in for it, or may be forged: which of the two has to be known first.
+ * Deciding without any memory would void decisions for good.
+ */
+function waitForMemory(
+  { mode }: ApprovalEnforcement,
+  row: RoleAssignmentRow | undefined,
+  { status }: RoleAssignmentResource,
+): void {
+  if (mode !== 'unchecked') return
+  const stated = parseGranted(status?.granted)
+  if (stated && stated.generation > (row?.generation ?? 0)) {
+    throw new NotYet('it is not known yet whether its status can be believed')
+  }
+}
+
+/** Whether something is recorded or granted that was not before. */
+function gains({ record, audit }: Decided): boolean {
+  return record.length > 0 || audit.some(({ action }) => action === 'roles_granted')
 }
 
 /** Stands for the subject where there is none; it never has roles. */

@@ -1,0 +1,190 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { RoleAssignmentResource } from '../resource_types.ts'
+import { APPLY_PATCH } from '../source/cluster/api_client.ts'
+import type { ApiClient } from '../source/cluster/api_client.ts'
+import { ApiError, isStatus } from '../source/cluster/api_error.ts'
+import type { ApiObject } from '../source/cluster/api_object.ts'
+import { API_VERSION, CRDS_PATH, kindPath, objectPath } from '../source/cluster/api_paths.ts'
+import { listAll } from '../source/cluster/list_all.ts'
+import { receive } from '../source/cluster/received_object.ts'
+import { createReflector } from '../source/cluster/reflector.ts'
+import type { Sink } from '../source/cluster/reflector.ts'
+import { TIMINGS } from '../source/cluster/timings.ts'
+import { ResourceConflict } from '../source/resource_source.ts'
+import { MayNotLook, NoAnswer } from './policy_access.ts'
+import type { PolicyAccess, PolicyKind, PolicyName, PolicyObject, TrialOutcome } from './policy_access.ts'
+import { POLICY_NAMES } from './shipped_policies.ts'
+
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const PATHS: Record<PolicyKind, string> = {
+  ValidatingAdmissionPolicy: `${ADMISSION}/validatingadmissionpolicies`,
+  ValidatingAdmissionPolicyBinding: `${ADMISSION}/validatingadmissionpolicybindings`,
+  CustomResourceDefinition: CRDS_PATH,
+}
+
+/** The author of a decision that is never stored. */
+const TRIAL_MANAGER = 'realmkeeper-enforcement-check'
+/** An object may go while it is tried on; then the next one serves. */
+const TRIAL_OBJECTS = 5
+
+export interface ClusterPolicyAccessOptions {
+  client: ApiClient
+  /** Where RoleAssignments are looked for; default: in all namespaces. */
+  namespaces?: readonly string[] | undefined
+  clock: Clock
+  random: () => number
+  log: Logger
+}
+
+/** Looks at a cluster. The client's identity is the operator's. */
+export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): PolicyAccess {
+  const { client, namespaces, clock, random, log } = options
+
+  async function list(limit?: number): Promise<RoleAssignmentResource[]> {
+    const found: RoleAssignmentResource[] = []
+    for (const namespace of namespaces ?? [undefined]) {
+      const path = kindPath('RoleAssignment', namespace)
+      const objects =
+        limit === undefined
+          ? (await listAll(client, { path }, TIMINGS.pageSize)).objects
+          : (await client.list({ method: 'GET', path, query: { limit } })).items
+      found.push(...objects.map(assignmentOf))
+      if (limit !== undefined && found.length >= limit) break
+    }
+    return found
+  }
+
+  async function tryOn({ metadata }: RoleAssignmentResource): Promise<TrialOutcome> {
+    const { namespace, name, uid, generation } = metadata
+    const condition = {
+      type: 'Approved',
+      status: 'True',
+      reason: 'EnforcementCheck',
+      message: '',
+      observedGeneration: generation,
+      observedUID: uid,
+      decidedBy: TRIAL_MANAGER,
+    }
+    try {
+      await client.object({
+        method: 'PATCH',
+        path: `${objectPath({ kind: 'RoleAssignment', namespace, name })}/status`,
+        query: { dryRun: 'All', fieldManager: TRIAL_MANAGER, force: 'true' },
+        contentType: APPLY_PATCH,
+        body: {
+          apiVersion: API_VERSION,
+          kind: 'RoleAssignment',
+          metadata: { namespace, name },
+          status: { conditions: [condition] },
+        },
+      })
+      return { result: 'failed', why: 'it was accepted' }
+    } catch (error) {
+      return outcomeOf(error)
+    }
+  }
+
+  return {
+    async read({ kind, name }) {
+      try {
+        return policyObject(kind, await client.object({ method: 'GET', path: `${PATHS[kind]}/${name}` }))
+      } catch (error) {
+        if (isStatus(error, 404)) return undefined
+        if (isStatus(error, 403)) throw new MayNotLook(`the operator may not read ${kind} ${name}`)
+        throw answered(error)
+      }
+    },
+
+    async tryToApprove() {
+      const candidates = await list(TRIAL_OBJECTS).catch((error: unknown) => {
+        throw answered(error)
+      })
+      for (const candidate of candidates.filter(isAlive)) {
+        const outcome = await tryOn(candidate)
+        if (outcome.result !== 'none') return outcome
+      }
+      if (candidates.length < TRIAL_OBJECTS) return { result: 'none' }
+      // The first ones are all on their way out.
+      const alive = (await list().catch((error: unknown) => Promise.reject(answered(error)))).find(isAlive)
+      return alive ? tryOn(alive) : { result: 'none' }
+    },
+
+    listAssignments: () => list().catch((error: unknown) => Promise.reject(answered(error))),
+
+    async readAssignment({ namespace, name }) {
+      try {
+        const path = objectPath({ kind: 'RoleAssignment', namespace, name })
+        return assignmentOf(await client.object({ method: 'GET', path }))
+      } catch (error) {
+        if (isStatus(error, 404)) return undefined
+        throw answered(error)
+      }
+    },
+
+    watch(changed) {
+      const sink: Sink = { replace: async () => changed(), apply: async () => changed() }
+      const reflectors = POLICY_NAMES.map(({ kind, name }) =>
+        createReflector({
+          what: `${kind} ${name}`,
+          path: PATHS[kind],
+          // By name, so that the right to see these is enough.
+          fieldSelector: `metadata.name=${name}`,
+          metadataOnly: true,
+          sink,
+          client,
+          clock,
+          random,
+          log,
+          timings: TIMINGS,
+        }),
+      )
+      for (const reflector of reflectors) reflector.start()
+      return async () => {
+        await Promise.all(reflectors.map((reflector) => reflector.stop()))
+      }
+    },
+  }
+}
+
+/** `… is forbidden: ValidatingAdmissionPolicy 'NAME' with binding 'NAME' denied request: …`: KEP-3488. */
+const BY_POLICY = / is forbidden: ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request/
+
+function outcomeOf(error: unknown): TrialOutcome {
+  // It went meanwhile, or is another one.
+  if (isStatus(error, 404, 409)) return { result: 'none' }
+  const told = answered(error)
+  if (told instanceof NoAnswer || !(told instanceof ApiError)) throw told
+  const policy = told.status === 403 ? BY_POLICY.exec(told.message)?.[1] : undefined
+  return policy === undefined ? { result: 'failed', why: told.message } : { result: 'refused', policy }
+}
+
+/**
+ * What says nothing about policies: no connection, an unknown identity, too many requests, a server that fails, and a
+ * process that does not lead.
+ */
+function answered(error: unknown): unknown {
+  if (error instanceof ResourceConflict) return new NoAnswer(error.message, { cause: error })
+  if (!(error instanceof ApiError)) return error
+  const isSilence = [0, 401, 408, 410, 429].includes(error.status) || error.status >= 500
+  return isSilence ? new NoAnswer(error.message, { cause: error }) : error
+}
+
+function isAlive({ metadata }: RoleAssignmentResource): boolean {
+  return metadata.deletionTimestamp === undefined
+}
+
+function assignmentOf(object: ApiObject): RoleAssignmentResource {
+  const { resource } = receive('RoleAssignment', object)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API server holds objects to the schema of the kind
+  return resource as RoleAssignmentResource
+}
+
+function policyObject(kind: PolicyName['kind'], { metadata, spec }: ApiObject): PolicyObject {
+  const { name, uid, generation = 0, deletionTimestamp } = metadata
+  return {
+    kind,
+    metadata: { name, uid, generation, ...(deletionTimestamp !== undefined && { deletionTimestamp }) },
+    spec,
+  }
+}

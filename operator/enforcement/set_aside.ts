@@ -1,0 +1,98 @@
+import { appendAudit } from '../../store/audit.ts'
+import type { Db } from '../../store/db.ts'
+import { listDecisions } from '../../store/decisions.ts'
+import type { DecisionRow } from '../../store/decisions.ts'
+import { findRoleAssignmentByUid, lockRoleAssignment, upsertRoleAssignment } from '../../store/role_assignments.ts'
+import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
+import type { RoleAssignmentResource } from '../resource_types.ts'
+import { parseGranted } from '../role_assignment/granted.ts'
+import type { Granted } from '../role_assignment/granted.ts'
+import { tally } from '../role_assignment/quorum.ts'
+import type { Tally } from '../role_assignment/quorum.ts'
+import { openGeneration } from '../role_assignment/recall.ts'
+import { statedDecisions } from '../role_assignment/stated_decisions.ts'
+import type { StoreAccess } from '../store_access.ts'
+
+/**
+ * Remembers of every decision that stands in a status, and is not recorded, that it does not count: it may have been
+ * written while admission vouched for nobody. Nothing else changes; what is granted stays. Returns the names set aside.
+ */
+export async function setAsideDecisions(store: StoreAccess, resource: RoleAssignmentResource): Promise<string[]> {
+  const { uid, namespace, name } = resource.metadata
+  if ((await marksOf(store.db, resource)) === undefined) return []
+  return store.transaction(async (db) => {
+    await lockRoleAssignment(db, uid)
+    const marks = await marksOf(db, resource)
+    if (!marks) return []
+    const { row, granted, newlySetAside } = marks
+    // A realm that does not take it has no name here, but what does not count must not be forgotten.
+    const realm = row?.realm ?? ''
+    const { generation } = granted
+    await upsertRoleAssignment(db, { realm, resourceUid: uid, namespace, name, generation, granted })
+    const at = store.now()
+    const audit = newlySetAside.map(({ approver, reason }) => ({
+      at,
+      action: 'assignment_decided' as const,
+      realm,
+      details: { ...aboutOf(resource), approver, decision: 'Approved', counted: false, reason },
+    }))
+    await appendAudit(db, store.auditWriter, audit)
+    return newlySetAside.map(({ approver }) => approver)
+  })
+}
+
+interface Marks extends Pick<Tally, 'newlySetAside'> {
+  row: RoleAssignmentRow | undefined
+  granted: Granted
+}
+
+async function marksOf(db: Db, resource: RoleAssignmentResource): Promise<Marks | undefined> {
+  const stated = statedDecisions(resource.status)
+  if (stated.length === 0) return undefined
+  const { uid } = resource.metadata
+  const row = await findRoleAssignmentByUid(db, uid)
+  const before = parseGranted(row?.granted)
+  const granted = setAside(resource, before, await listDecisions(db, uid))
+  return granted && { row, ...granted }
+}
+
+/** What to remember in place of `before`; undefined when nothing is new. Exported for tables of cases. */
+export function setAside(
+  { metadata, spec, status }: RoleAssignmentResource,
+  before: Granted | undefined,
+  recorded: readonly DecisionRow[],
+): Pick<Marks, 'granted' | 'newlySetAside'> | undefined {
+  // An object that was set back is judged by the generation that is remembered: no older one is decided on again.
+  const generation = Math.max(metadata.generation, before?.generation ?? 0)
+  const memory = openGeneration(before, generation)
+  const { uncounted, newlySetAside } = tally({
+    assignment: {
+      uid: metadata.uid,
+      generation,
+      namespace: metadata.namespace,
+      name: metadata.name,
+      deleting: false,
+      subject: spec.subject,
+      roles: spec.roles,
+      requestedBy: spec.requestedBy,
+    },
+    stated: statedDecisions(status),
+    recorded: recorded.filter(({ assignmentUid }) => assignmentUid === metadata.uid),
+    memory,
+    enforcement: { mode: 'gap', required: true },
+    realmKnown: true,
+    resolved: true,
+  })
+  const known = new Set((memory.uncounted ?? []).map(markText))
+  if (uncounted.every((mark) => known.has(markText(mark)))) return undefined
+  return { granted: { ...memory, uncounted }, newlySetAside }
+}
+
+function markText({ approver, generation }: { approver: string; generation: number }): string {
+  return JSON.stringify([generation, approver])
+}
+
+function aboutOf({ metadata, spec }: RoleAssignmentResource) {
+  const { uid, generation, namespace, name } = metadata
+  return { uid, generation, namespace, name, subjectKind: spec.subject.kind, subjectName: spec.subject.name }
+}

@@ -1,0 +1,28 @@
+import { POLICIES, POLICY_BINDINGS } from '../../../crds/policies.gen.ts'
+import type { PolicyObject } from '../../../operator/enforcement/policy_access.ts'
+import { textOf } from '../../../operator/enforcement/shipped_policies.ts'
+
+export const DECISIONS = 'realmkeeper-roleassignment-decisions'
+export const CRD = 'CustomResourceDefinition/roleassignments.realmkeeper.io'
+
+/** Everything that approval hangs on, as after an installation, for a test to break. */
+export function installed(): Map<string, PolicyObject> {
+  const crd: PolicyObject = {
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'roleassignments.realmkeeper.io', uid: 'uid-crd', generation: 1 },
+    spec: {
+      conversion: { strategy: 'None' },
+      versions: [{ name: 'v1alpha1', served: true, storage: true, schema: {}, subresources: { status: {} } }],
+    },
+  }
+  const objects: PolicyObject[] = [
+    ...[...POLICIES, ...POLICY_BINDINGS].map(({ kind, metadata, spec }) => ({
+      kind,
+      metadata: { name: metadata.name, uid: `uid-${kind}-${metadata.name}`, generation: 1 },
+      spec,
+    })),
+    crd,
+  ]
+  const byName = objects.map((object) => [textOf({ kind: object.kind, name: object.metadata.name }), object] as const)
+  return new Map(structuredClone(byName))
+}
