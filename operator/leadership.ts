@@ -5,6 +5,7 @@ import { migrate } from '../store/migrate.ts'
 import { takeEpoch } from '../store/operator_epoch.ts'
 import type { Clock } from './clock.ts'
 import type { ReconcilerDeps } from './deps.ts'
+import type { ApprovalWatch } from './enforcement/approval_watch.ts'
 import type { OperatorMetrics } from './metrics.ts'
 import { backoffMillis } from './queue.ts'
 import type { QueueStats } from './queue.ts'
@@ -28,6 +29,8 @@ export interface LeadershipOptions {
   now: () => Date
   log: Logger
   reconcilers: Omit<ReconcilerDeps, 'store' | 'rows'>
+  /** Where decisions are held by admission policies; `reconcilers.approvalEnforcement` is its `current`. */
+  enforcement?: ApprovalWatch | undefined
 }
 
 /** The way from a started process to one that writes: schema, epoch, rows, work. */
@@ -60,8 +63,9 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     const store = storeAccess({ pool, epoch, now, auditWriter: `operator/${holder}` })
     const rows = createRows()
     const deps = { ...options.reconcilers, store, rows }
-    const { acceptEmpty } = options
-    return startReconciling({ source, deps, rows, metrics, log, clock, random, acceptEmpty, onDeposed: fail })
+    const { acceptEmpty, enforcement } = options
+    const surroundings = { source, deps, rows, metrics, log, clock, random }
+    return startReconciling({ ...surroundings, acceptEmpty, enforcement, onDeposed: fail })
   }
 
   async function attempt(failures: number): Promise<void> {

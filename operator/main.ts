@@ -11,14 +11,18 @@ import type { LicenseKey } from '../store/license.ts'
 import { DEVELOPMENT } from './approval_enforcement.ts'
 import { processClock } from './clock.ts'
 import type { Clock } from './clock.ts'
+import { keepRoleLive } from './keyring/keep_role_live.ts'
 import { createLeadership } from './leadership.ts'
 import { createOperatorMetrics } from './metrics.ts'
+import type { ClusterSurroundings } from './on_cluster.ts'
+import { onDirectory, onSource } from './on_directory.ts'
+import { OperatorConfigError } from './operator_config_error.ts'
+import type { Origin } from './origin.ts'
 import { passwordHasher } from './password_hash.ts'
-import { directorySource } from './source/directory/directory_source.ts'
-import { problemText } from './source/directory/problem.ts'
-import { KINDS, keyText } from './source/resource.ts'
+import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'
+import { takeTurns } from './turns.ts'
 
 export interface RunningOperator {
   /** Health and metrics. */
@@ -32,20 +36,16 @@ export interface RunningOperator {
 export interface OperatorSurroundings {
   log: Logger
   now: () => Date
-  /** Default: the directory of the configuration. */
+  /** Default: what the configuration names, a directory or a cluster. */
   source?: ResourceSource
   random?: () => number
   clock?: Clock
 }
 
-/** The configuration cannot be used; the message says what to change. */
-export class OperatorConfigError extends Error {
-  override readonly name = 'OperatorConfigError'
-}
-
 /**
  * Starts the operator. Postgres may be away: the process stays up, not ready, until it comes.
- * @throws ListenError, OperatorConfigError, LicenseKeyError, and StateError when the directory cannot be used
+ * @throws ListenError, OperatorConfigError, KubeConfigError, LicenseKeyError, and StateError when the directory cannot be
+ * used
  */
 export async function runOperator(
   config: OperatorConfig,
@@ -54,9 +54,13 @@ export async function runOperator(
   const { log, now, random = Math.random, clock = processClock } = surroundings
   const licenseKeys = readLicenseKeys(config.licenseKeys)
   const acceptEmpty = kindsIn(config.acceptEmpty)
-  const source = surroundings.source ?? configuredSource(config, { log, now })
-  await source.start()
-  releaseMemory()
+  const holder = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const origin = surroundings.source
+    ? onSource(surroundings.source)
+    : await configuredOrigin(config, { holder, log, now, clock, random })
+  const { source } = origin
+  // Files are read at once, and what is wrong with them ends the start; an API server may be waited for.
+  if (!origin.mayBeAway) await source.start()
   const pool = createPool({
     connectionString: config.databaseUrl,
     applicationName: 'realmkeeper-operator',
@@ -67,73 +71,97 @@ export async function runOperator(
     onError: (error) => log.warn({ err: error }, 'a connection to PostgreSQL was lost'),
   })
 
-  const leadership = createLeadership({
-    pool,
-    databaseUrl: config.databaseUrl,
+  const metrics = createOperatorMetrics(source, (kind) => turns.stats(kind))
+  const turns = takeTurns({
+    elect: origin.elect,
     source,
-    holder: `${hostname()}-${randomBytes(4).toString('hex')}`,
-    acceptEmpty,
-    metrics: createOperatorMetrics(source, (kind) => leadership.stats(kind)),
-    clock,
-    random,
-    now,
-    log,
-    reconcilers: {
-      secrets: source.secrets,
-      passwords: passwordHasher(),
-      log,
-      baseUrl: config.baseUrl,
-      keyringNamespace: config.keyringNamespace,
-      licenseKeys,
-      approvalEnforcement: () => DEVELOPMENT,
+    lead(sourceOfTurn) {
+      const enforcement = origin.watchApprovals?.()
+      return createLeadership({
+        pool,
+        databaseUrl: config.databaseUrl,
+        source: sourceOfTurn,
+        holder,
+        acceptEmpty,
+        metrics,
+        clock,
+        random,
+        now,
+        log,
+        enforcement,
+        reconcilers: {
+          secrets: origin.secrets(),
+          passwords: passwordHasher(),
+          log,
+          baseUrl: config.baseUrl,
+          keyringNamespace: config.keyringNamespace,
+          licenseKeys,
+          approvalEnforcement: () => enforcement?.current() ?? DEVELOPMENT,
+        },
+      })
     },
   })
+  const keepingRole =
+    origin.keyringRole &&
+    keepRoleLive({
+      role: origin.keyringRole,
+      db: pool,
+      keyringNamespace: config.keyringNamespace,
+      leads: () => turns.state() === 'leads',
+      clock,
+      log,
+    })
   const health = await serveHealth({
     host: config.listenHost,
     port: config.healthPort,
     flag: '--health-listen-port',
-    registry: leadership.metrics.registry,
+    registry: metrics.registry,
     checks: [
       { name: 'postgres', check: () => pool.query('select 1').then(() => undefined) },
-      { name: 'reconciling', check: async () => (leadership.isLeading() ? undefined : 'it does not lead yet') },
+      ...(origin.problem ? [{ name: 'watches', check: async () => origin.problem?.() }] : []),
+      // Who stands by is ready to: a rollout waits for it before it ends the one that leads.
+      { name: 'reconciling', check: async () => (turns.state() === 'starts' ? 'it does not lead yet' : undefined) },
     ],
   }).catch(async (error: unknown) => {
     await source.stop()
+    origin.close()
     await pool.end()
     throw error
   })
-  leadership.begin()
+  let isStopping = false
+  const begun = beginTurns()
+  // Files: what follows is under way when this resolves.
+  if (!origin.mayBeAway) await begun
   log.info({ healthPort: health.port }, 'the operator started')
+
+  async function beginTurns(): Promise<void> {
+    if (origin.mayBeAway) await source.start()
+    releaseMemory()
+    if (!isStopping) turns.begin()
+  }
 
   return {
     healthPort: health.port,
-    failed: leadership.failed,
+    failed: turns.failed,
     async stop() {
+      isStopping = true
       health.drain()
-      await leadership.stop()
+      await keepingRole?.stop()
+      await turns.stop()
       await source.stop()
+      await begun
+      origin.close()
       await pool.end()
       await health.close()
     },
   }
 }
 
-function configuredSource(config: OperatorConfig, { log, now }: { log: Logger; now: () => Date }): ResourceSource {
-  const { dir, stateDir } = config
-  if (dir === undefined || stateDir === undefined) {
-    throw new OperatorConfigError('--dir and --state-dir are required: resources are read from a folder')
-  }
-  return directorySource({
-    directory: dir,
-    stateDir,
-    now,
-    report: (problem) => log.error({ file: problem.file, line: problem.line }, problemText(problem)),
-    recordEvent: (key, { type, reason, message }) => {
-      const about = { resource: keyText(key), reason }
-      if (type === 'Warning') log.warn(about, message)
-      else log.info(about, message)
-    },
-  })
+/** Loaded only where it is needed: the Kubernetes client is most of the memory of a small process. */
+async function configuredOrigin(config: OperatorConfig, surroundings: ClusterSurroundings): Promise<Origin> {
+  if (config.dir !== undefined || config.stateDir !== undefined) return onDirectory(config, surroundings)
+  const { onCluster } = await import('./on_cluster.ts')
+  return onCluster(config, surroundings)
 }
 
 function kindsIn(listed: string | undefined): Kind[] {

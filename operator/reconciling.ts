@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { releaseMemory } from '../process/release_memory.ts'
 import { Deposed } from '../store/operator_epoch.ts'
 import type { Clock } from './clock.ts'
 import { controllerTable } from './controllers.ts'
@@ -6,11 +7,13 @@ import { createController, queueKey } from './controller.ts'
 import type { Controller } from './controller.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import { createDispatch } from './dispatch.ts'
+import type { ApprovalWatch } from './enforcement/approval_watch.ts'
 import { listIdentitiesOf } from './list_identities.ts'
 import type { OperatorMetrics } from './metrics.ts'
 import type { QueueStats } from './queue.ts'
 import { relationIndex } from './relation_index.ts'
 import type { Relations } from './relations.ts'
+import type { RoleAssignmentResource } from './resource_types.ts'
 import type { Rows } from './rows.ts'
 import type { Kind, Resource } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'
@@ -27,6 +30,8 @@ export interface ReconcilingOptions {
   random: () => number
   /** Kinds that were re-created, and whose former rows may go all the same. */
   acceptEmpty: readonly Kind[]
+  /** Where decisions are held by admission policies. */
+  enforcement?: ApprovalWatch | undefined
   onDeposed: (error: Deposed) => void
 }
 
@@ -39,6 +44,8 @@ export interface Reconciling {
 const RESYNC_MILLIS = 10 * 60_000
 /** How soon something that could not be done at a resync is tried again. */
 const SOON_MILLIS = 10_000
+/** So many keys waiting that working on them is worth a collection afterwards. */
+const MUCH = 500
 
 /** Starts it: reads the rows, removes those whose resource is gone, then looks at everything. Throws when Postgres is away. */
 export async function startReconciling(options: ReconcilingOptions): Promise<Reconciling> {
@@ -48,9 +55,17 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
   const view = createView(source, index, rows)
   const identities = listIdentitiesOf({ source, store, acceptEmpty: options.acceptEmpty })
   const table = controllerTable(deps)
+  let started = false
   let stopped = false
   let cancelTick = (): void => {}
 
+  await options.enforcement?.begin({
+    store,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
+    cached: () => source.list('RoleAssignment') as RoleAssignmentResource[],
+    changed: lookAtDecisionsAgain,
+    onDeposed: options.onDeposed,
+  })
   await rows.load(store.db)
   let sweepLater = await sweepRows({ source, store, rows, identities, log })
 
@@ -83,6 +98,16 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
     RoleAssignment: start('RoleAssignment'),
   }
   dispatch.enqueueAll()
+  started = true
+
+  /** Realms say how it stands, and decisions may count now, or not. */
+  function lookAtDecisionsAgain(): void {
+    // Before that everything is about to be looked at anyway.
+    if (!started || stopped) return
+    for (const kind of ['Realm', 'RoleAssignment'] as const) {
+      for (const { metadata } of source.list(kind)) controllers[kind].enqueue(queueKey(metadata), 'back')
+    }
+  }
 
   let resyncAt = clock.now() + nextResync()
   function nextResync(): number {
@@ -102,7 +127,19 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
   }
   let ticking: Promise<void> = Promise.resolve()
 
+  /** A pass over thousands of resources makes garbage that nothing would make V8 give back. */
+  function releaseAfterMuch(): void {
+    const left = Object.values(controllers).reduce((sum, each) => sum + each.stats().ready + each.stats().running, 0)
+    if (left >= MUCH) hadMuch = true
+    else if (left === 0 && hadMuch) {
+      releaseMemory()
+      hadMuch = false
+    }
+  }
+  let hadMuch = true
+
   async function tick(): Promise<void> {
+    releaseAfterMuch()
     if (clock.now() >= resyncAt) {
       await resync()
       resyncAt = clock.now() + nextResync()
@@ -126,6 +163,7 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
     async stop() {
       stopped = true
       cancelTick()
+      await options.enforcement?.stop()
       await Promise.all([ticking, ...Object.values(controllers).map((controller) => controller.stop())])
     },
     stats: (kind) => controllers[kind].stats(),

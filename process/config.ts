@@ -1,7 +1,9 @@
+// Over 250 lines: every setting of every process stands here, so that their names and defaults can be read together.
 import {
   baseUrl,
   flag,
   integer,
+  namespaces,
   networks,
   oneOf,
   optionalText,
@@ -117,11 +119,31 @@ export const OPERATOR_SETTINGS = {
   stateDir,
   listenHost,
   healthPort: port({ flag: 'health-listen-port', description: 'port of /livez, /readyz, /metrics', fallback: '9001' }),
+  kubeconfig,
+  watchNamespaces: namespaces({
+    flag: 'watch-namespaces',
+    description: 'namespaces whose resources are reconciled (default: all)',
+  }),
   keyringNamespace,
+  leaseName: text({
+    flag: 'lease-name',
+    placeholder: 'name',
+    description: 'Lease of the one operator that writes',
+    fallback: 'realmkeeper-operator',
+  }),
+  leaseNamespace: optionalText({
+    flag: 'lease-namespace',
+    placeholder: 'name',
+    description: 'namespace of that Lease (default: that of the keyrings)',
+  }),
   licenseKeys,
   requireApprovalEnforcement: flag({
     flag: 'require-approval-enforcement',
     description: 'grant nothing new while the admission policies on approvals are not proven to act',
+  }),
+  trustExistingDecisions: flag({
+    flag: 'trust-existing-decisions',
+    description: 'with an empty record of the admission policies: count decisions that were there before it',
   }),
   acceptEmpty: optionalText({
     flag: 'accept-empty',

@@ -74,6 +74,16 @@ export function oneOf<const Word extends string>(about: Description, words: read
   })
 }
 
+/** Names that Kubernetes would give a namespace (RFC 1123 labels), comma-separated; may be left out. */
+export function namespaces(about: Description): Setting<string[]> {
+  return setting({ placeholder: 'name,…', fallback: '', ...about }, undefined, (given) => {
+    const names = commaSeparated(given)
+    const wrong = names.find((name) => !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name))
+    if (wrong !== undefined) throw new SettingError(`must be names of namespaces, which ${shown(wrong)} is not`)
+    return [...new Set(names)]
+  })
+}
+
 /** A whole number within bounds, both included. */
 export function integer(about: Description, [least, most]: [number, number]): Setting<number> {
   return setting(about, 'number', (given) => {
@@ -120,16 +130,20 @@ export function baseUrl(about: Description): Setting<string> {
 /** Addresses and networks (CIDR), comma-separated. */
 export function networks(about: Description): Setting<string[]> {
   return setting({ placeholder: 'cidr,…', fallback: '', ...about }, undefined, (given) => {
-    const parts = given
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean)
+    const parts = commaSeparated(given)
     const wrong = parts.find((part) => !isNetwork(part))
     if (wrong !== undefined) {
       throw new SettingError(`must be addresses or networks such as 10.0.0.0/8, which ${shown(wrong)} is not`)
     }
     return parts
   })
+}
+
+function commaSeparated(given: string): string[] {
+  return given
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
 }
 
 function isNetwork(given: string): boolean {
