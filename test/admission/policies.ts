@@ -16,3 +16,9 @@ export async function installPolicies(
 ): Promise<void> {
   await Promise.all(objects.map((object) => admin.do('POST', KINDS[object.kind], object)))
 }
+
+/** Deletes the policies of the product and their bindings. They act up to a second longer. */
+export async function removePolicies(admin: Account): Promise<void> {
+  const objects = [...POLICIES, ...POLICY_BINDINGS]
+  await Promise.all(objects.map(({ kind, metadata }) => admin.do('DELETE', `${KINDS[kind]}/${metadata.name}`)))
+}

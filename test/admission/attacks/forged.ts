@@ -1,0 +1,348 @@
+import { approvedByAnn, approvedByCondition, done, edited, lookedAt } from '../legitimate.ts'
+import { API } from '../world.ts'
+import type { World } from '../world.ts'
+import {
+  applyStatus,
+  condition,
+  entry,
+  jsonStatus,
+  merge,
+  mergeLax,
+  mergeStatus,
+  putStatus,
+  read,
+  ready,
+} from '../writes.ts'
+import { SAID } from './attack.ts'
+import type { Attack } from './attack.ts'
+
+/** Decisions by people who have no say. Mallory has all rights on RoleAssignments and their status, save `approve`. */
+export const FORGED: Attack[] = [
+  {
+    name: 'an author approves with a merge patch',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request()
+      return mergeStatus(world.who('mallory'), request, { conditions: [condition(request, 'mallory')] })
+    },
+  },
+  {
+    name: 'an author approves with a json-patch',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await lookedAt(world)
+      const add = { op: 'add', path: '/status/conditions/-', value: condition(request, 'mallory') }
+      return jsonStatus(world.who('mallory'), request, [add])
+    },
+  },
+  {
+    name: 'an author applies an entry',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await lookedAt(world)
+      return applyStatus(world.who('mallory'), request, { approvals: [entry(request, 'mallory')] })
+    },
+  },
+  {
+    name: 'an author applies an entry under an approver’s name and field manager',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await approvedByAnn(world)
+      const answer = await applyStatus(world.who('mallory'), request, { approvals: [entry(request, 'amy')] }, 'of-ann')
+      return answer
+    },
+  },
+  {
+    name: 'an author replaces status',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await lookedAt(world)
+      return putStatus(world.who('mallory'), request, { ...request.status, approvals: [entry(request, 'mallory')] })
+    },
+  },
+  {
+    name: 'an author approves under an approver’s name',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request()
+      return mergeStatus(world.who('mallory'), request, { conditions: [condition(request, 'ann')] })
+    },
+  },
+  {
+    name: 'an author changes spec and approves in one replacement of status',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await lookedAt(world)
+      const changed = { ...request, spec: { ...request.spec, roles: ['auditor'] } }
+      return putStatus(world.who('mallory'), changed, { approvals: [entry(request, 'mallory')] })
+    },
+  },
+  {
+    name: 'an author denies',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request()
+      return mergeStatus(world.who('mallory'), request, {
+        conditions: [condition(request, 'mallory', { type: 'Denied' })],
+      })
+    },
+  },
+  {
+    name: 'an author carries an old approval over to the present generation',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await edited(world, await approvedByAnn(world))
+      const replace = { op: 'replace', path: '/status/approvals/0/observedGeneration', value: 2 }
+      return jsonStatus(world.who('mallory'), request, [replace])
+    },
+  },
+  {
+    name: 'an author drops an approval',
+    said: SAID.needsApprove,
+    async run(world) {
+      return mergeStatus(world.who('mallory'), await approvedByAnn(world), { approvals: null })
+    },
+  },
+  {
+    name: 'an author drops an outdated approval',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await edited(world, await approvedByAnn(world))
+      return mergeStatus(world.who('mallory'), request, { approvals: [] })
+    },
+  },
+  {
+    name: 'an author removes the whole status',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await approvedByCondition(world)
+      return jsonStatus(world.who('mallory'), request, [{ op: 'remove', path: '/status' }])
+    },
+  },
+  {
+    name: 'an author approves through a version without the status subresource',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await lookedAt(world)
+      return mergeLax(world.who('mallory'), request, { status: { approvals: [entry(request, 'mallory')] } })
+    },
+  },
+  {
+    name: 'an author creates an approved request through that version',
+    said: SAID.needsApprove,
+    run: ({ who, home }: World) =>
+      who('mallory').call('POST', `/apis/realmkeeper.io/v1lax/namespaces/${home}/roleassignments`, {
+        apiVersion: 'realmkeeper.io/v1lax',
+        kind: 'RoleAssignment',
+        metadata: { name: 'born-approved' },
+        spec: {
+          realmRef: { name: 'acme' },
+          subject: { kind: 'User', name: 'alice' },
+          roles: ['manager'],
+          requestedBy: 'mallory',
+        },
+        status: {
+          approvals: [{ approver: 'ann', decision: 'Approved', observedGeneration: 1, observedUID: 'unknown-yet' }],
+        },
+      }),
+  },
+  {
+    name: 'a viewer approves',
+    said: 'cannot patch resource "roleassignments/status"',
+    async run(world) {
+      const request = await world.request()
+      return mergeStatus(world.who('vic'), request, { conditions: [condition(request, 'vic')] })
+    },
+  },
+  {
+    name: 'GitOps sends an approved status',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request()
+      return applyStatus(world.who('gitops'), request, {
+        approvals: [entry(request, 'system:serviceaccount:default:gitops')],
+      })
+    },
+  },
+  {
+    name: 'the operator adds an approval',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await lookedAt(world)
+      return applyStatus(world.who('operator'), request, {
+        approvals: [entry(request, 'system:serviceaccount:default:operator')],
+      })
+    },
+  },
+  {
+    name: 'the operator drops an approval',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await approvedByAnn(world)
+      return jsonStatus(world.who('operator'), request, [{ op: 'remove', path: '/status/approvals/0' }])
+    },
+  },
+  {
+    name: 'the operator removes a condition of an approver',
+    said: SAID.needsApprove,
+    async run(world) {
+      return mergeStatus(world.who('operator'), await approvedByCondition(world), { conditions: [] })
+    },
+  },
+  {
+    name: 'the approver of one realm decides for another one',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request({ realm: 'globex' })
+      return mergeStatus(world.who('rita'), request, { conditions: [condition(request, 'rita')] })
+    },
+  },
+  {
+    name: 'the approver of one realm decides for another one from elsewhere',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request({ realm: 'globex', namespace: world.away })
+      return mergeStatus(world.who('rita'), request, { conditions: [condition(request, 'rita')] })
+    },
+  },
+  {
+    name: 'the owner of a namespace decides for a Realm elsewhere',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request({ namespace: world.away })
+      return mergeStatus(world.who('olga'), request, { conditions: [condition(request, 'olga')] })
+    },
+  },
+  {
+    name: 'the owner of a namespace makes a Realm of that name there, and decides',
+    said: SAID.needsApprove,
+    async run(world) {
+      const { who, home, away } = world
+      const realm = await who('olga').do('GET', `${API}/namespaces/${away}/realms`)
+      if (realm.items.length === 0) {
+        await who('olga').do('POST', `${API}/namespaces/${away}/realms`, {
+          apiVersion: 'realmkeeper.io/v1alpha1',
+          kind: 'Realm',
+          metadata: { name: 'acme' },
+          spec: { realm: `${home}-copy` },
+        })
+      }
+      const request = await world.request({ namespace: away })
+      return mergeStatus(who('olga'), request, { conditions: [condition(request, 'olga')] })
+    },
+  },
+  {
+    name: 'the owner of a namespace submits, and decides by a robot of theirs',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request({ namespace: world.away })
+      const robot = await world.cluster.plane.serviceAccount(world.away, 'robot')
+      await bindRobot(world, 'Role', 'approver-here')
+      return mergeStatus(robot, request, { conditions: [condition(request, robot.name)] })
+    },
+  },
+  {
+    name: 'an author asks under another’s name',
+    said: SAID.requestedBy,
+    run: ({ who, home }: World) =>
+      who('mallory').call('POST', `${API}/namespaces/${home}/roleassignments`, {
+        apiVersion: 'realmkeeper.io/v1alpha1',
+        kind: 'RoleAssignment',
+        metadata: { generateName: 'under-another-name-' },
+        spec: {
+          realmRef: { name: 'acme' },
+          subject: { kind: 'User', name: 'alice' },
+          roles: ['manager'],
+          requestedBy: 'carol',
+        },
+      }),
+  },
+  {
+    name: 'an author edits what another one asks for',
+    said: SAID.requestedBy,
+    async run(world) {
+      return merge(world.who('mallory'), await approvedByAnn(world), { spec: { roles: ['manager', 'auditor'] } })
+    },
+  },
+  {
+    name: 'an author puts another’s name on a request of their own',
+    said: SAID.requestedBy,
+    async run(world) {
+      const request = await world.request({ spec: { requestedBy: 'mallory' } })
+      return merge(world.who('mallory'), request, { spec: { requestedBy: 'MALLORY' } })
+    },
+  },
+  {
+    name: 'an author edits another’s request through a version without the status subresource',
+    said: SAID.requestedBy,
+    async run(world) {
+      return mergeLax(world.who('mallory'), await world.request(), { spec: { roles: ['auditor'] } })
+    },
+  },
+  {
+    name: 'the operator edits what somebody asks for',
+    said: SAID.requestedBy,
+    async run(world) {
+      return merge(world.who('operator'), await world.request(), { spec: { roles: ['auditor'] } })
+    },
+  },
+  {
+    name: 'an author says that it is granted',
+    said: SAID.results,
+    async run(world) {
+      const request = await world.request()
+      const conditions = [ready(request, { status: 'True', reason: 'Granted' })]
+      return mergeStatus(world.who('mallory'), request, { conditions })
+    },
+  },
+  {
+    name: 'an author removes what the operator said',
+    said: SAID.results,
+    async run(world) {
+      return mergeStatus(world.who('mallory'), await lookedAt(world), { conditions: [] })
+    },
+  },
+  {
+    name: 'an author says what was granted',
+    said: SAID.status,
+    async run(world) {
+      const granted = { generation: 1 }
+      return mergeStatus(world.who('mallory'), await world.request(), { granted })
+    },
+  },
+  {
+    name: 'an author changes what was granted, through a version without the status subresource',
+    said: SAID.status,
+    async run(world) {
+      const request = await lookedAt(world)
+      return mergeLax(world.who('mallory'), request, { status: { granted: { roles: ['manager'] } } })
+    },
+  },
+  {
+    name: 'an author makes the operator forget',
+    said: SAID.status,
+    async run(world) {
+      const request = await lookedAt(world)
+      return jsonStatus(world.who('mallory'), request, [{ op: 'remove', path: '/status/granted' }])
+    },
+  },
+  {
+    name: 'an author removes a status without decisions',
+    said: SAID.results,
+    async run(world) {
+      const request = await read(world.who('mallory'), await lookedAt(world))
+      return jsonStatus(world.who('mallory'), request, [{ op: 'remove', path: '/status' }])
+    },
+  },
+]
+
+async function bindRobot({ who, away }: World, kind: string, name: string): Promise<void> {
+  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${away}/rolebindings`
+  await done(
+    who('olga').call('POST', path, {
+      metadata: { generateName: 'robot-' },
+      subjects: [{ kind: 'ServiceAccount', name: 'robot', namespace: away }],
+      roleRef: { kind, name, apiGroup: 'rbac.authorization.k8s.io' },
+    }),
+  )
+}

@@ -1,0 +1,82 @@
+import type { Answer } from '../../support/control_plane/account.ts'
+import { APPLY_PATCH, JSON_PATCH } from '../../support/control_plane/account.ts'
+import { user } from '../legitimate.ts'
+import { API } from '../world.ts'
+import type { Stored, World } from '../world.ts'
+import { merge, pathOf } from '../writes.ts'
+import { SAID } from './attack.ts'
+import type { Attack } from './attack.ts'
+
+/** Ways around decisions: weaker governance of a realm, and another user's sub. */
+export const OTHER_KINDS: Attack[] = [
+  weakened('asks for fewer approvals', ({ who, acme }) =>
+    merge(who('carol'), acme, { spec: { identityGovernance: { requiredApprovals: 1 } } }),
+  ),
+  weakened('disables governance', ({ who, acme }) =>
+    merge(who('carol'), acme, { spec: { identityGovernance: { enabled: false } } }),
+  ),
+  weakened('disables governance and asks for more approvals', ({ who, acme }) =>
+    merge(who('carol'), acme, { spec: { identityGovernance: { enabled: false, requiredApprovals: 9 } } }),
+  ),
+  weakened('removes governance', ({ who, acme }) => merge(who('carol'), acme, { spec: { identityGovernance: null } })),
+  weakened('removes the number of approvals', ({ who, acme }) =>
+    who('carol').call('PATCH', pathOf(acme), [{ op: 'remove', path: '/spec/identityGovernance/requiredApprovals' }], {
+      contentType: JSON_PATCH,
+    }),
+  ),
+  weakened('replaces the realm by one without governance', ({ who, acme }) => {
+    const { identityGovernance: _, ...spec } = acme.spec
+    return who('carol').call('PUT', pathOf(acme), { ...acme, spec })
+  }),
+  weakened('applies a realm without governance', ({ who, acme }) => {
+    const { apiVersion, kind, metadata } = acme
+    const spec = { identityGovernance: { enabled: false, requiredApprovals: 2 } }
+    return who('carol').call(
+      'PATCH',
+      `${pathOf(acme)}?fieldManager=carol&force=true`,
+      { apiVersion, kind, metadata: { name: metadata.name }, spec },
+      { contentType: APPLY_PATCH },
+    )
+  }),
+  {
+    name: 'the approver of one realm weakens another one',
+    said: SAID.weaker,
+    async run({ who, home, cluster }) {
+      await cluster.admin.call('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${home}/rolebindings`, {
+        metadata: { name: 'rita-author' },
+        subjects: [{ kind: 'User', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' }],
+        roleRef: { kind: 'ClusterRole', name: 'test:author', apiGroup: 'rbac.authorization.k8s.io' },
+      })
+      const globex = await who('rita').do('GET', `${API}/namespaces/${home}/realms/globex`)
+      return merge(who('rita'), globex, { spec: { identityGovernance: { enabled: false } } })
+    },
+  },
+  {
+    name: 'an author makes a user with the sub of another one',
+    said: SAID.subject,
+    run: ({ who, home }) =>
+      who('carol').call('POST', `${API}/namespaces/${home}/users`, user('impostor', { subject: 'of-alice' })),
+  },
+  {
+    name: 'an author gives a user the sub of another one',
+    said: 'subject is immutable',
+    async run({ who, home }) {
+      const name = `plain-${++users}`
+      const made = await who('carol').do('POST', `${API}/namespaces/${home}/users`, user(name))
+      return merge(who('carol'), made, { spec: { subject: 'of-alice' } })
+    },
+  },
+]
+
+let users = 0
+
+function weakened(name: string, write: (world: World & { acme: Stored }) => Promise<Answer>): Attack {
+  return {
+    name: `the owner of a realm ${name}`,
+    said: SAID.weaker,
+    async run(world) {
+      const acme = await world.who('carol').do('GET', `${API}/namespaces/${world.home}/realms/acme`)
+      return write({ ...world, acme })
+    },
+  }
+}

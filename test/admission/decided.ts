@@ -1,0 +1,64 @@
+import { decide } from '../../operator/role_assignment/decide.ts'
+import type { Decided } from '../../operator/role_assignment/input.ts'
+import type { Granted } from '../../operator/role_assignment/granted.ts'
+import { parseGranted } from '../../operator/role_assignment/granted.ts'
+import { statedDecisions } from '../../operator/role_assignment/stated_decisions.ts'
+import { world } from '../operator/role_assignment/world.ts'
+import type { World } from '../operator/role_assignment/world.ts'
+import type { Stored } from './world.ts'
+
+/** What `decide` needs beside the object: a realm in which everything is governed, and Alice. */
+export interface Surroundings extends Pick<World, 'recorded' | 'realm' | 'enforcement'> {
+  /** What the operator remembers of each uid. */
+  rows: ReadonlyMap<string, Granted>
+}
+
+export function surroundings(requiredApprovals: number): Surroundings {
+  const { realm, enforcement } = world()
+  const governance = { enabled: true, requiredApprovals }
+  return { rows: new Map(), recorded: [], realm: { ...realm, governance }, enforcement }
+}
+
+/**
+ * What the operator makes of an object as the API server has it. It remembers by rows, which are kept in `around`, or by
+ * what status says, which it then believes as it stands there.
+ */
+export function decidedOn(object: Stored, around: Surroundings, memory: 'row' | 'status' = 'row'): Decided {
+  const { metadata, spec, status = {} } = object
+  const { uid, generation, namespace, name, deletionTimestamp } = metadata
+  const { subject, roles, requestedBy, expiresAt, durationSeconds } = spec
+  const granted = parseGranted(status.granted)
+  const decided = decide({
+    assignment: {
+      uid,
+      generation,
+      namespace,
+      name,
+      subject,
+      roles,
+      requestedBy,
+      expiresAt,
+      durationSeconds,
+      deleting: deletionTimestamp !== undefined,
+    },
+    stated: statedDecisions(status),
+    recorded: around.recorded,
+    remembered: {
+      row: memory === 'row' ? around.rows.get(uid) : undefined,
+      status: granted,
+      statusTrusted: memory === 'status',
+    },
+    realm: around.realm,
+    user: { uid: 'user-1', sub: 'sub-of-alice', realmUid: around.realm.uid },
+    enforcement: around.enforcement,
+    now: new Date('2026-01-01T00:00:00Z'),
+  })
+  around.rows = new Map([...around.rows, [uid, decided.granted]])
+  around.recorded = [...around.recorded, ...decided.record]
+  return decided
+}
+
+/** `reason: role, role` */
+export function said({ ready, roles }: Decided): string {
+  return `${ready.reason}: ${roles.map(({ role }) => role).join(' ')}`.trimEnd()
+}
