@@ -24,7 +24,7 @@ export function assignmentText(row: AssignmentRow, place: 'cluster' | 'directory
   const facts = [
     ['RoleAssignment', `${row.namespace}/${row.name}, generation ${row.generation}, ${ageOf(row.ageSeconds)} old`],
     ...(place === 'cluster'
-      ? []
+      ? [['seen', seenVersion(row)]]
       : [['in', row.file === undefined ? 'no file any more' : `${row.file}:${row.line ?? 1}`]]),
     ['realm', `${realm.namespace}/${realm.name}`],
     ['subject', subjectOf(row)],
@@ -52,6 +52,11 @@ export function assignmentText(row: AssignmentRow, place: 'cluster' | 'directory
 
 function subjectOf({ subject }: AssignmentRow): string {
   return `${subject.kind.toLowerCase()}/${subject.name}`
+}
+
+/** What a decision is about, for `--seen`: the generation alone would be the same for an object made anew. */
+export function seenVersion({ generation, uid }: AssignmentRow): string {
+  return `${generation}/${uid}`
 }
 
 function requesterOf({ requestedBy, submittedBy }: AssignmentRow): string {

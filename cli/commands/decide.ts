@@ -12,6 +12,7 @@ import {
   selectionOf,
 } from './decision_options.ts'
 import type { DecideFlags, Verb } from './decision_options.ts'
+import { UsageError } from '../plain_error.ts'
 
 /** `realmkeeper approve` and `realmkeeper deny`. */
 export function addDecideCommand(program: Command, { verb, decision, description }: Verb): void {
@@ -21,9 +22,11 @@ export function addDecideCommand(program: Command, { verb, decision, description
     .argument('[name...]', 'names of RoleAssignments')
     .option('--comment <text>', 'said to whoever reads the assignment')
     .option('-y, --yes', 'do not ask; what was changed meanwhile is not decided on')
+    .option('--seen <version>', 'decide only while "show" still prints this as what was seen (in a cluster)')
     .option('--no-wait', 'do not wait for the operator to say what became of it')
   addDecisionOptions(command).action(async (names: string[], flags: DecideFlags) => {
     requireNamesOrSelector(names, flags)
+    if (flags.seen !== undefined && names.length !== 1) throw new UsageError('--seen is about one name')
     if (directoryOf(command)) await decideInDirectory(command, names, flags, decision)
     else {
       const { decideOnSelected } = await import('./decide_in_cluster.ts')

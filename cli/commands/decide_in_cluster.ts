@@ -6,8 +6,8 @@ import type { Selection } from '../decisions/cluster/cluster_assignments.ts'
 import { decideInCluster } from '../decisions/cluster/decide_in_cluster.ts'
 import type { DecidedInCluster, Decision } from '../decisions/cluster/decide_in_cluster.ts'
 import type { Cluster } from '../kubeconfig.ts'
-import { isForThePerson } from '../plain_error.ts'
-import { assignmentText } from './assignment_text.ts'
+import { isForThePerson, PlainError } from '../plain_error.ts'
+import { assignmentText, seenVersion } from './assignment_text.ts'
 import { outcomeAfter } from './decision_outcome.ts'
 import { resourceName } from './decision_options.ts'
 import type { DecideFlags, Verb } from './decision_options.ts'
@@ -31,6 +31,14 @@ export async function decideOnSelected(cluster: Cluster, selected: Selected): Pr
   if (meant.length === 0) {
     console.error('realmkeeper: nothing waits that has these labels')
     return false
+  }
+
+  const other = meant.find(({ row }) => flags.seen !== undefined && seenVersion(row) !== flags.seen)
+  if (other) {
+    throw new PlainError(
+      `RoleAssignment ${other.row.namespace}/${other.row.name} is ${seenVersion(other.row)} by now, and not what was ` +
+        'seen: look at it again (realmkeeper show)',
+    )
   }
 
   const isAsking = flags.yes !== true && process.stdin.isTTY && process.stderr.isTTY

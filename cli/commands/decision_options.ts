@@ -28,6 +28,7 @@ export interface DecideFlags extends WhereFlags {
   comment?: string
   yes?: true
   wait: boolean
+  seen?: string
 }
 
 const SETTINGS = {

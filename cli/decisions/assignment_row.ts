@@ -70,7 +70,10 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
   const request = granted?.resolvedAt !== undefined && granted.generation === generation ? granted : undefined
   const asked = request?.roles ?? spec.roles
   const serving = granted?.serving?.roles ?? []
-  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  // What was said of a former generation is not about what stands there now.
+  const ready = status.conditions?.find(({ type, observedGeneration = generation }) => {
+    return type === 'Ready' && observedGeneration === generation
+  })
   const counting = statedDecisions(status).filter((decision) => covers(decision, assignment))
   const approvers = new Set(counting.filter(({ decision }) => decision === 'Approved').map(({ approver }) => approver))
 
@@ -83,14 +86,14 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
     requestedBy: printable(spec.requestedBy),
     subject: { ...spec.subject },
     realm,
-    roles: [...spec.roles],
+    roles: spec.roles.map(roleText),
     ...(spec.reason !== undefined && { reason: printable(spec.reason, 1000) }),
     ...(spec.expiresAt !== undefined && { expiresAt: spec.expiresAt }),
     ...(spec.durationSeconds !== undefined && { durationSeconds: spec.durationSeconds }),
     change: {
-      adds: asked.filter((role) => !serving.includes(role)),
-      keeps: asked.filter((role) => serving.includes(role)),
-      removes: serving.filter((role) => !asked.includes(role)),
+      adds: asked.filter((role) => !serving.includes(role)).map(roleText),
+      keeps: asked.filter((role) => serving.includes(role)).map(roleText),
+      removes: serving.filter((role) => !asked.includes(role)).map(roleText),
     },
     decisions: statedDecisions(status).map((stated) => ({
       approver: printable(stated.approver),
@@ -103,6 +106,12 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
     state: stateOf(assignment, ready),
     ...(ready && { ready: { reason: ready.reason, message: printable(ready.message, 1000) } }),
   }
+}
+
+const MAX_ROLE = 255
+
+function roleText(role: string): string {
+  return printable(role, MAX_ROLE)
 }
 
 function stateOf(

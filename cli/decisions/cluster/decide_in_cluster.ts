@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sameName } from '../../../operator/role_assignment/approver_name.ts'
+import { printable } from '../../../operator/role_assignment/messages.ts'
 import { APPLY_PATCH } from '../../../operator/source/cluster/api_client.ts'
 import { isStatus } from '../../../operator/source/cluster/api_error.ts'
 import type { ApiObject } from '../../../operator/source/cluster/api_object.ts'
@@ -53,6 +53,7 @@ export async function decideInCluster(options: Decision, first: Seen): Promise<D
   for (;;) {
     const { row } = seen
     if (hasDecided(seen, options)) return { outcome: 'unchanged', row }
+    if (options.decision === 'Approved') refuseVain(seen)
     if (ask && !(await ask(row, difference))) return { outcome: 'declined', row }
     if (!ask && isShown) throw changed(row, difference)
     isShown = true
@@ -67,8 +68,19 @@ export async function decideInCluster(options: Decision, first: Seen): Promise<D
 }
 
 function hasDecided({ standing }: Seen, { userName, decision }: Decision): boolean {
-  return standing.some((one) => sameName(one.approver, userName) && one.decision === decision)
+  return standing.some((one) => one.approver === userName && one.decision === decision)
 }
+
+/** What an edit alone opens again: an approval would be written, and change nothing. Throws DecisionError. */
+function refuseVain({ row, standing }: Seen): void {
+  const denied = standing.find(({ decision }) => decision === 'Denied')
+  const over = row.state === 'expired' || OVER.has(row.ready?.reason ?? '')
+  if (!denied && !over) return
+  const why = denied ? `denied by ${printable(denied.approver)}` : `${row.ready?.reason}: ${row.ready?.message}`
+  throw new DecisionError(`${nameOf(row)} is not approved (${why}); only an edit of its spec opens it again`)
+}
+
+const OVER = new Set(['Denied', 'RealmReplaced', 'SubjectReplaced'])
 
 /**
  * Waits for the operator to find realm, subject and roles. An approval made before that is void, and cannot be made

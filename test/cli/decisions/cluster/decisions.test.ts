@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readUserName } from '../../../../cli/decisions/cluster/caller.ts'
 import { readAssignment } from '../../../../cli/decisions/cluster/cluster_assignments.ts'
@@ -239,12 +240,78 @@ describe.skipIf(!hasControlPlane('kubectl'))('deciding in a cluster, as oneself'
     expect(await world.as(world.bea, ['deny', 'early', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
   })
 
+  test('what the operator makes of it is told as soon as it says so', async () => {
+    removedAfter(world, 'told')
+    await world.request('told')
+    const approving = world.as(world.ann, ['approve', 'told', ...HERE])
+    while ((await world.read('told')).status?.approvals === undefined) await sleep(50)
+    await world.resolve('told', { reason: 'QuorumNotReached', message: '1 of 2 approvals; by ann' })
+    expect(await approving).toEqual({
+      code: 0,
+      stderr: '',
+      stdout:
+        'team/told approved by ann (generation 1: reader for alice)\nteam/told waiting: 1 of 2 approvals; by ann\n',
+    })
+    const silent = await world.as(world.bea, ['approve', 'told', ...HERE])
+    expect(silent.stdout).toContain('team/told written; the operator has not said what it makes of it yet')
+  })
+
+  test('what an edit alone opens again is not approved in vain', async () => {
+    removedAfter(world, 'closed', 'late')
+    await world.request('closed')
+    await world.as(world.bea, ['deny', 'closed', ...HERE, '--no-wait'])
+    const closed = await world.as(world.ann, ['approve', 'closed', ...HERE])
+    expect(closed.code).toBe(1)
+    expect(closed.stderr).toContain('team/closed is not approved (denied by bea); only an edit of its spec opens it')
+
+    await world.request('late')
+    await world.resolve('late', { reason: 'Expired', message: 'nobody decided in time' })
+    const late = await world.as(world.ann, ['approve', 'late', ...HERE])
+    expect(late.stderr).toContain('team/late is not approved (Expired: nobody decided in time); only an edit')
+    expect((await world.as(world.ann, ['pending', ...HERE])).stdout).not.toContain('late')
+
+    await world.request('late', { roles: ['writer'], resolved: false })
+    expect((await world.as(world.ann, ['pending', ...HERE])).stdout).toMatch(/ late .* not looked at yet$/m)
+    await world.resolve('late')
+    expect(await world.as(world.ann, ['approve', 'late', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
+  })
+
+  test('a script decides on what was shown before, by --seen', async () => {
+    removedAfter(world, 'scripted')
+    await world.request('scripted')
+    const { stdout } = await world.as(world.ann, ['show', 'scripted', ...HERE])
+    const [, seen = ''] = /^seen +(1\/\S+)$/m.exec(stdout) ?? []
+    expect(seen).not.toBe('')
+    await world.request('scripted', { roles: ['writer'] })
+    const refused = await world.as(world.ann, ['approve', 'scripted', ...HERE, '--seen', seen])
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toMatch(/team\/scripted is 2\/.* by now, and not what was seen/)
+    const { metadata } = await world.read('scripted')
+    const again = await world.as(world.ann, [
+      'approve',
+      'scripted',
+      ...HERE,
+      '--seen',
+      `2/${metadata.uid}`,
+      '--no-wait',
+    ])
+    expect(again).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('row 127: texts of others stay in their line of the terminal', async () => {
+    removedAfter(world, 'spoofed')
+    await world.request('spoofed', { roles: ['reader\u202Eretirw', 'a\u200Bb'] })
+    const { stdout } = await world.as(world.ann, ['show', 'spoofed', ...HERE])
+    expect(stdout).toMatch(/^roles +a\uFFFDb, reader\uFFFDretirw$|^roles +reader\uFFFDretirw, a\uFFFDb$/m)
+  })
+
   test('what cannot be done is said, with an exit code', async () => {
     const cases: [string[], number, string][] = [
       [['approve', ...HERE], 2, 'which one? Give names, or labels with -l'],
       [['approve', 'x', '-l', 'a=b'], 2, 'give names, or labels with -l, not both'],
       [['show', 'nobody', ...HERE], 1, 'roleassignments.realmkeeper.io "nobody" not found'],
       [['pending', '--context', 'elsewhere'], 1, 'the context "elsewhere" names no cluster'],
+      [['approve', 'a', 'b', '--seen', '1/x'], 2, '--seen is about one name'],
       [['pending', '--dir', '.', '-A'], 2, '--all-namespaces is about a cluster'],
       [['pending', '-n', 'secret-place', '--as', 'mallory'], 1, 'cannot impersonate'],
     ]

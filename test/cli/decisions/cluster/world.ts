@@ -24,8 +24,8 @@ export interface DecisionsWorld {
   as(account: Account, args: string[]): Promise<CommandResult>
   /** Writes a request, by default in the author's own name, and what the operator remembers of it. */
   request(name: string, options?: RequestOptions): Promise<void>
-  /** Plays the operator: the generation that is stored now resolves. */
-  resolve(name: string): Promise<void>
+  /** Plays the operator: the generation that is stored now resolves, and Ready is as given. */
+  resolve(name: string, ready?: { status?: string; reason: string; message: string }): Promise<void>
   read(name: string): Promise<StoredAssignment>
 }
 
@@ -72,7 +72,7 @@ export async function decisionsWorld(): Promise<DecisionsWorld> {
       if (resolved) await world.resolve(name)
     },
 
-    async resolve(name) {
+    async resolve(name, ready = { reason: 'PendingApproval', message: '0 of 2 approvals' }) {
       const { metadata, spec } = await admin.do('GET', pathOf('roleassignments', name))
       const { generation } = metadata
       const resolvedAt = new Date().toISOString()
@@ -86,8 +86,8 @@ export async function decisionsWorld(): Promise<DecisionsWorld> {
         requiredApprovals: 2,
         resolvedAt,
       }
-      const ready = { type: 'Ready', status: 'False', reason: 'PendingApproval', message: '0 of 2 approvals' }
-      const conditions = [{ ...ready, observedGeneration: generation, lastTransitionTime: resolvedAt }]
+      const times = { observedGeneration: generation, lastTransitionTime: resolvedAt }
+      const conditions = [{ type: 'Ready', status: 'False', ...ready, ...times }]
       const status = { observedGeneration: generation, granted, conditions }
       const path = `${pathOf('roleassignments', name)}/status?fieldManager=realmkeeper-operator&force=true`
       await admin.do('PATCH', path, { ...head('RoleAssignment', name), status }, { contentType: APPLY_PATCH })
