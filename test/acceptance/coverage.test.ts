@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { sourceFiles } from '../support/source_files.ts'
+import { ROOT, sourceFiles } from '../support/source_files.ts'
 
 // The catalogue of bad inputs and faults numbers its rows; the ones up to 67 are about tokens, introspection, field
 // encryption. A test says in its title which rows it is for: "row 7: …", "rows 11 to 14: …", "row 22, 26: …".
@@ -29,6 +30,20 @@ test('rows are read from titles as they are written', () => {
     7, 22, 26, 11, 12, 13, 14, 36,
   ])
   expect([...rowsIn(`// row 9 of a comment\ntest('a table of 3 rows, row by row', …)`)]).toEqual([])
+})
+
+test('every test that protocol_rows.md names is there', () => {
+  const texts = new Map(sourceFiles(['test']).map(({ path, text }) => [path, text]))
+  const rows = readFileSync(`${ROOT}/test/acceptance/protocol_rows.md`, 'utf8').split('\n')
+  const named = rows
+    .filter((line) => /^\| .*`: /.test(line))
+    .flatMap((line) => line.replace(/^\|.*?\| | \|$/g, '').split(/; (?=`)/))
+  expect(named.length).toBeGreaterThan(100)
+  const missing = named.filter((each) => {
+    const [, file = '', title = ''] = /^`(.*?)`: (.*)$/.exec(each) ?? []
+    return title === '' || !texts.get(`test/${file}`)?.includes(title)
+  })
+  expect(missing).toEqual([])
 })
 
 function rowsNamed(): Set<number> {
