@@ -1,0 +1,211 @@
+import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
+import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
+import type { Clock } from '../../../operator/clock.ts'
+import { processClock } from '../../../operator/clock.ts'
+import { approvalWatch } from '../../../operator/enforcement/approval_watch.ts'
+import { clusterPolicyAccess } from '../../../operator/enforcement/cluster_policy_access.ts'
+import { createOperatorMetrics } from '../../../operator/metrics.ts'
+import { passwordHasher } from '../../../operator/password_hash.ts'
+import { startReconciling } from '../../../operator/reconciling.ts'
+import type { RoleAssignmentResource } from '../../../operator/resource_types.ts'
+import { createRows } from '../../../operator/rows.ts'
+import { clusterSource } from '../../../operator/source/cluster/cluster_source.ts'
+import { storeAccess } from '../../../operator/store_access.ts'
+import { createLog } from '../../../process/log.ts'
+import { takeEpoch } from '../../../store/operator_epoch.ts'
+import type { ControlPlane } from '../../support/control_plane.ts'
+import { APPLY_PATCH, MERGE_PATCH } from '../../support/control_plane/account.ts'
+import type { Account } from '../../support/control_plane/account.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import type { TestDatabase } from '../../support/postgres.ts'
+import { eventually } from '../operator_under_test.ts'
+
+const OURS = '/apis/realmkeeper.io/v1alpha1'
+
+/** Ten seconds of the operator pass in two, which is still longer than a policy takes to act. */
+const FAST: Clock = {
+  now: () => processClock.now() * 5,
+  after: (millis, then) => processClock.after(millis / 5, then),
+}
+
+export interface Running {
+  stop(): Promise<void>
+}
+
+/** An operator that reconciles a real cluster into a database of its own, and people who write to it. */
+export interface EnforcementWorld {
+  database: TestDatabase
+  start(options?: { required?: boolean; trustExisting?: boolean }): Promise<Running>
+  /** Creates the Realm `acme`, where governance is on, and one approval is enough. */
+  createRealm(): Promise<void>
+  /** Asks for the role `reader` for everybody in the realm. */
+  request(name: string): Promise<void>
+  /** Any edit makes a new generation. */
+  edit(name: string): Promise<void>
+  /** As `realmkeeper approve` does; rejects when it is refused. `named` is who the entry says decided. */
+  approve(name: string, as: Account, named?: string): Promise<void>
+  read(name: string): Promise<RoleAssignmentResource>
+  /** Resolves when `Ready` of the present generation has this reason. */
+  untilSaid(name: string, reason: string): Promise<string>
+  untilEnforced(status: 'True' | 'False', reason: string): Promise<string>
+  /** Roles that count now. */
+  granted(): Promise<string[]>
+  recorded(): Promise<string[]>
+  end(): Promise<void>
+}
+
+export async function enforcementWorld(plane: ControlPlane, namespace: string): Promise<EnforcementWorld> {
+  const { admin } = plane
+  const operator = plane.user('operator')
+  const database = await testDatabase()
+  const running = new Set<Running>()
+  await admin.do('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
+  const path = (plural: string, name = ''): string => `${OURS}/namespaces/${namespace}/${plural}/${name}`
+
+  async function start({ required = true, trustExisting = false } = {}): Promise<Running> {
+    const connect = () => loadKubeConfig({ file: operator.kubeconfig })
+    const log = createLog({ name: 'operator', level: 'debug', destination: { write: () => undefined } })
+    const cluster = { connect, mayWrite: () => true, clock: processClock }
+    const source = clusterSource({
+      ...cluster,
+      namespaces: [namespace],
+      keyringNamespace: namespace,
+      instance: 'test',
+      now: () => new Date(),
+      random: Math.random,
+      log,
+    })
+    const client = createApiClient(cluster)
+    const access = clusterPolicyAccess({
+      client,
+      namespaces: [namespace],
+      clock: processClock,
+      random: Math.random,
+      log,
+    })
+    const enforcement = approvalWatch({ access, required, trustExisting, clock: FAST, log })
+    const epoch = await takeEpoch(database.pool, 'test')
+    const store = storeAccess({ pool: database.pool, epoch, now: () => new Date(), auditWriter: 'operator/test' })
+    const rows = createRows()
+    await source.start()
+    const reconciling = await startReconciling({
+      source,
+      rows,
+      deps: {
+        store,
+        rows,
+        secrets: source.secrets,
+        passwords: passwordHasher(),
+        log,
+        baseUrl: 'http://localhost:8080',
+        keyringNamespace: namespace,
+        licenseKeys: [],
+        approvalEnforcement: () => enforcement.current(),
+      },
+      enforcement,
+      metrics: createOperatorMetrics(source, () => undefined),
+      log,
+      clock: processClock,
+      random: Math.random,
+      acceptEmpty: [],
+      onDeposed: () => undefined,
+    })
+    const started: Running = {
+      async stop() {
+        running.delete(started)
+        await reconciling.stop()
+        await source.stop()
+        client.close()
+      },
+    }
+    running.add(started)
+    return started
+  }
+
+  async function read(name: string): Promise<RoleAssignmentResource> {
+    return admin.do('GET', path('roleassignments', name))
+  }
+
+  return {
+    database,
+    start,
+    read,
+    async createRealm() {
+      await admin.do('POST', path('realms'), {
+        apiVersion: 'realmkeeper.io/v1alpha1',
+        kind: 'Realm',
+        metadata: { name: namespace },
+        spec: {
+          roles: [{ name: 'reader' }],
+          tokens: { signingAlgorithm: 'ES256' },
+          identityGovernance: { enabled: true },
+        },
+      })
+    },
+    async request(name) {
+      await admin.do('POST', path('roleassignments'), {
+        apiVersion: 'realmkeeper.io/v1alpha1',
+        kind: 'RoleAssignment',
+        metadata: { name },
+        spec: {
+          realmRef: { name: namespace },
+          subject: { kind: 'Group', name: `default-roles-${namespace}` },
+          roles: ['reader'],
+          requestedBy: 'carol',
+        },
+      })
+    },
+    async edit(name) {
+      const spec = { reason: `edited at ${Date.now()}` }
+      await admin.do('PATCH', path('roleassignments', name), { spec }, { contentType: MERGE_PATCH })
+    },
+    async approve(name, as, named = as.name) {
+      const { metadata } = await read(name)
+      const entry = {
+        approver: named,
+        decision: 'Approved',
+        observedGeneration: metadata.generation,
+        observedUID: metadata.uid,
+      }
+      await as.do(
+        'PATCH',
+        `${path('roleassignments', name)}/status?fieldManager=approver-${as.name}&force=true`,
+        {
+          apiVersion: 'realmkeeper.io/v1alpha1',
+          kind: 'RoleAssignment',
+          metadata: { name, namespace },
+          status: { approvals: [entry] },
+        },
+        { contentType: APPLY_PATCH },
+      )
+    },
+    untilSaid: (name, reason) =>
+      eventually(async () => {
+        const { metadata, status } = await read(name)
+        const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+        if (ready?.reason === reason && ready.observedGeneration === metadata.generation) return ready.message ?? ''
+        throw new Error(`${name} says ${JSON.stringify(ready)}, not ${reason}`)
+      }),
+    untilEnforced: (status, reason) =>
+      eventually(async () => {
+        const realm = await admin.do('GET', path('realms', namespace))
+        const conditions: { type: string; status: string; reason: string; message: string }[] =
+          realm.status?.conditions ?? []
+        const said = conditions.find(({ type }) => type === 'ApprovalEnforced')
+        if (said?.status === status && said.reason === reason) return said.message
+        throw new Error(`ApprovalEnforced is ${JSON.stringify(said)}, not ${status} ${reason}`)
+      }),
+    async granted() {
+      const { rows } = await database.pool.query<{ role: string }>('select role from granted_roles order by 1')
+      return rows.map(({ role }) => role)
+    },
+    async recorded() {
+      const { rows } = await database.pool.query<{ approver: string }>('select approver from decisions order by 1')
+      return rows.map(({ approver }) => approver)
+    },
+    async end() {
+      await Promise.all([...running].map((each) => each.stop()))
+      await database.drop()
+    },
+  }
+}
