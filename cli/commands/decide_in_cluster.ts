@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
 import { readUserName } from '../decisions/cluster/caller.ts'
 import { readAssignment, selectAssignments } from '../decisions/cluster/cluster_assignments.ts'
@@ -41,6 +41,7 @@ export async function decideOnSelected(cluster: Cluster, selected: Selected): Pr
     )
   }
 
+  let isStopped = false
   const isAsking = flags.yes !== true && process.stdin.isTTY && process.stderr.isTTY
   const options: Decision = {
     cluster,
@@ -48,11 +49,12 @@ export async function decideOnSelected(cluster: Cluster, selected: Selected): Pr
     decision,
     comment: flags.comment,
     now: () => new Date(),
-    ask: isAsking ? (row, difference) => askOnTerminal(row, difference, decision) : undefined,
+    ask: isAsking ? (row, difference) => askOnTerminal(row, difference, decision, () => (isStopped = true)) : undefined,
   }
   const decided: DecidedInCluster[] = []
   let isDone = true
   for (const seen of meant) {
+    if (isStopped) break
     try {
       const one = await decideInCluster(options, seen)
       decided.push(one)
@@ -101,16 +103,26 @@ function sentenceOf({ outcome, row }: DecidedInCluster, { userName, decision }: 
   return `${what} ${done} by ${userName} (generation ${row.generation}: ${adds} for ${row.subject.name})`
 }
 
-async function askOnTerminal(row: AssignmentRow, difference: string[], decision: Verb['decision']): Promise<boolean> {
+/** No answer, as Ctrl-C or Ctrl-D give none, is no to this one and to all that follow: it calls `stop`. */
+async function askOnTerminal(
+  row: AssignmentRow,
+  difference: string[],
+  decision: Verb['decision'],
+  stop: () => void,
+): Promise<boolean> {
   const changed = difference.length === 0 ? [] : ['It was changed since it was shown:', ...difference.map(indented), '']
   console.error(`\n${[...changed, assignmentText(row, 'cluster')].join('\n')}\n`)
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    const answer = await terminal.question(`${decision === 'Approved' ? 'Approve' : 'Deny'} this? [y/N] `)
-    return /^y(es)?$/i.test(answer.trim())
-  } finally {
-    terminal.close()
+  const answer = await new Promise<string | undefined>((resolve) => {
+    terminal.once('close', () => resolve(undefined))
+    terminal.question(`${decision === 'Approved' ? 'Approve' : 'Deny'} this? [y/N] `, resolve)
+  })
+  terminal.close()
+  if (answer === undefined) {
+    console.error()
+    stop()
   }
+  return /^y(es)?$/i.test(answer?.trim() ?? '')
 }
 
 function indented(line: string): string {
