@@ -43,6 +43,11 @@ export interface ClusterSource extends ResourceSource {
   problem(): string | undefined
   /** Every watch, for metrics. */
   watches(): WatchState[]
+  /**
+   * Resolves when all that had happened before the call is held: who begins to lead knows no less than who led before,
+   * whose rows would look like leftovers. Waits for an API server that does not answer.
+   */
+  catchUp(): Promise<void>
 }
 
 /**
@@ -195,6 +200,9 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
       return `${stale.what}: ${stale.problem ?? `last heard of ${since}`}`
     },
     watches: () => reflectors.map((reflector) => reflector.state()),
+    async catchUp() {
+      await Promise.all(reflectors.map((reflector) => reflector.relist()))
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { loggableText } from '../../../process/loggable.ts'
 import type { Clock } from '../../clock.ts'
+import { keyText } from '../resource.ts'
 import type { Resource, ResourceKey } from '../resource.ts'
 import type { ResourceEvent } from '../resource_source.ts'
 import { MERGE_PATCH } from './api_client.ts'
@@ -63,7 +64,7 @@ export function eventRecorder(options: {
     const { type, reason } = event
     const message = loggableText(event.message, LONGEST_MESSAGE)
     const path = corePath('events', key.namespace)
-    const what = JSON.stringify([uid, type, reason, message])
+    const what = JSON.stringify([keyText(key), uid, type, reason, message])
     const before = said.get(what)
     said.delete(what)
     const time = `${now().toISOString().slice(0, 19)}Z`
@@ -119,10 +120,7 @@ export function eventRecorder(options: {
     record(key, object, event) {
       const uid = object?.metadata.uid ?? ''
       if (stopped || queue.length >= LONGEST_QUEUE || !budget.take(uid)) {
-        log.debug(
-          { resource: `${key.kind}/${key.namespace}/${key.name}`, reason: event.reason },
-          'an Event was left out',
-        )
+        log.debug({ resource: keyText(key), reason: event.reason }, 'an Event was left out')
         return
       }
       queue.push(() => write(key, uid, object?.metadata.resourceVersion, event))

@@ -52,14 +52,16 @@ export interface Reflector {
   firstLook: Promise<void>
   /** Ends a wait between two tries. */
   hurry(): void
+  /** Lists anew; resolves when a list that began after the call is held or refused, or when it is stopped. */
+  relist(): Promise<void>
   state(): WatchState
   stop(): Promise<void>
 }
 
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
-/** So many tries to go on from where the watch broke; then it is listed anew. */
-const TRIES_TO_RESUME = 4
+/** So many tries to open a watch from where the last one ended; then it is listed anew. */
+const TRIES_TO_OPEN = 4
 
 export function createReflector(options: ReflectorOptions): Reflector {
   const { what, path, fieldSelector, metadataOnly = false, sink, client, clock, random, log, timings } = options
@@ -69,6 +71,9 @@ export function createReflector(options: ReflectorOptions): Reflector {
   const firstLook = Promise.withResolvers<void>()
   let running: Promise<void> = Promise.resolve()
   let endWait = (): void => {}
+  let round = new AbortController()
+  /** Those who wait for a list that is yet to begin. */
+  const waiting: (() => void)[] = []
 
   /** Where the watch goes on; undefined when it has to be listed first. */
   let resourceVersion: string | undefined
@@ -77,29 +82,39 @@ export function createReflector(options: ReflectorOptions): Reflector {
   let lists = 0
   let failures = 0
   let inARow = 0
+  let unopened = 0
   let stalls = 0
   let problem: string | undefined
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       openedAt = undefined
+      round = new AbortController()
       try {
-        if (resourceVersion === undefined) await list()
-        await watch()
+        if (resourceVersion === undefined || waiting.length > 0) await list()
+        // Somebody may have come while it was listed.
+        if (waiting.length === 0) await watch()
       } catch (error) {
-        if (!signal.aborted) await failed(error)
+        if (!signal.aborted && !round.signal.aborted) await failed(error)
       }
     }
+    answerWaiting()
+  }
+
+  function answerWaiting(served = waiting.length): void {
+    firstLook.resolve()
+    for (const resolve of waiting.splice(0, served)) resolve()
   }
 
   async function list(): Promise<void> {
     const accept = metadataOnly ? { accept: METADATA_LIST } : {}
+    const served = waiting.length
     const listed = await listAll(client, { path, query, signal, ...accept }, timings.pageSize)
     await sink.replace(listed.objects)
     resourceVersion = listed.resourceVersion
     lists += 1
     proven()
-    firstLook.resolve()
+    answerWaiting(served)
   }
 
   async function watch(): Promise<void> {
@@ -114,7 +129,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
       timeoutSeconds: Math.round(least + (most - least) * random()),
       stallMillis: timings.stallMillis,
       clock,
-      signal,
+      signal: AbortSignal.any([signal, round.signal]),
       onOpen() {
         openedAt = clock.now()
       },
@@ -162,8 +177,9 @@ export function createReflector(options: ReflectorOptions): Reflector {
   async function failed(error: unknown): Promise<void> {
     failures += 1
     inARow = livedMillis() > timings.wellMillis ? 1 : inARow + 1
-    if (!canResume(error) || inARow > TRIES_TO_RESUME) resourceVersion = undefined
-    if (isStatus(error, 403, 404)) firstLook.resolve()
+    unopened = openedAt === undefined ? unopened + 1 : 0
+    if (!canResume(error) || unopened > TRIES_TO_OPEN) resourceVersion = undefined
+    if (isStatus(error, 403, 404)) answerWaiting()
     say(error)
     const asked = error instanceof ApiError ? (error.retryAfterMillis ?? 0) : 0
     const backoff = backoffMillis(inARow, timings.firstRetryMillis, timings.longestRetryMillis, random)
@@ -171,10 +187,10 @@ export function createReflector(options: ReflectorOptions): Reflector {
     await wait(Math.max(backoff, asked * (1 + random() / 4)))
   }
 
-  /** Expiry is an ordinary thing, and so is one broken connection: said when it lasts. */
+  /** One broken connection is an ordinary thing: said when it lasts. */
   function say(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error)
-    const isOrdinary = inARow === 1 && (canResume(error) || isStatus(error, 410))
+    const isOrdinary = inARow === 1 && canResume(error) && !isStatus(error, 401, 403)
     if (problem === undefined && !isOrdinary)
       log.warn({ err: error, watch: what }, `${what} cannot be watched; it is tried again`)
     else log.debug({ err: error, watch: what, inARow }, 'watching failed again')
@@ -199,6 +215,15 @@ export function createReflector(options: ReflectorOptions): Reflector {
     hurry() {
       inARow = 0
       endWait()
+    },
+    relist() {
+      if (signal.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        waiting.push(resolve)
+        // A watch that was broken off for this is no failure; a list under way is finished first.
+        round.abort()
+        endWait()
+      })
     },
     state: () => ({
       what,

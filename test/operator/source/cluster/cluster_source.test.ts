@@ -1,0 +1,464 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { hasControlPlane, installCrds, startControlPlane, untilServed } from '../../../support/control_plane.ts'
+import type { ControlPlane } from '../../../support/control_plane.ts'
+import { JSON_PATCH, MERGE_PATCH, accountOf } from '../../../support/control_plane/account.ts'
+import { startFaultProxy } from '../../../support/fault_proxy.ts'
+import type { FaultProxy } from '../../../support/fault_proxy.ts'
+import { assignment, client, key, realm, secret, user } from '../conformance.ts'
+import { OPERATOR_RULES, grant } from './rights.ts'
+import { clusterWorld, pathOf, prepareWorlds } from './world.ts'
+import type { ClusterWorld, WorldOptions } from './world.ts'
+
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+const alice = key('User', 'alice')
+
+const ready = (message: string) => ({
+  observedGeneration: 1,
+  conditions: [{ type: 'Ready', status: 'True' as const, reason: 'Served', message }],
+})
+
+describe.skipIf(!hasControlPlane('kube-controller-manager'))('resources of a cluster', () => {
+  let plane: ControlPlane
+  let folder: string
+
+  beforeAll(async () => {
+    plane = await startControlPlane({ controllers: true })
+    await prepareWorlds(plane)
+    folder = mkdtempSync(join(tmpdir(), 'realmkeeper-cluster-'))
+  })
+  afterAll(async () => {
+    rmSync(folder, { recursive: true, force: true })
+    await plane?.stop()
+  })
+
+  /** A world whose source goes through a proxy that counts. */
+  async function proxiedWorld(options: WorldOptions = {}): Promise<ClusterWorld & { proxy: FaultProxy }> {
+    const proxy = await startFaultProxy(plane, { as: plane.user('operator') })
+    onTestFinished(() => proxy.stop())
+    const as = accountOf('proxied', { server: proxy.url, ca: plane.authority.certificate }, folder)
+    return { ...(await clusterWorld(plane, { as, ...options })), proxy }
+  }
+
+  const writes = ({ proxy }: { proxy: FaultProxy }): string[] =>
+    proxy.requests.filter(({ method }) => method !== 'GET').map(({ method, url }) => `${method} ${url.split('?')[0]}`)
+
+  async function seen(world: ClusterWorld, manifest = user('alice')): Promise<string> {
+    await world.apply(manifest)
+    const { metadata } = await world.eventually(() => world.source().get(alice))
+    return metadata.uid
+  }
+
+  describe('what is held', () => {
+    test('neither managed fields nor what kubectl applied last', async () => {
+      const world = await clusterWorld(plane)
+      const manifest = user('alice')
+      manifest.metadata.annotations = { note: 'kept', 'kubectl.kubernetes.io/last-applied-configuration': '{"a":1}' }
+      await seen(world, manifest)
+      expect(world.source().get(alice)?.metadata).not.toHaveProperty('managedFields')
+      expect(world.source().get(alice)?.metadata.annotations).toEqual({ note: 'kept' })
+    })
+
+    test('row 122: three thousand objects are listed in pages, and all are held', async () => {
+      const world = await proxiedWorld({ started: false })
+      const names = Array.from({ length: 3_000 }, (_, index) => `user-${index}`)
+      const waiting = [...names]
+      const create = async (): Promise<void> => {
+        for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+          await plane.admin.do('POST', pathOf('User', 'default'), user(name))
+        }
+      }
+      await Promise.all(Array.from({ length: 12 }, create))
+      await world.start()
+      expect(world.source().list('User')).toHaveLength(3_000)
+      const lists = world.proxy.requests.filter(({ url, isWatch }) => url.includes('/v1alpha1/users?') && !isWatch)
+      expect(lists).toHaveLength(6)
+      expect(lists.every(({ url }) => url.includes('limit=500'))).toBe(true)
+      await plane.admin.do('DELETE', pathOf('User', 'default'))
+      await world.eventually(() => world.source().list('User').length === 0)
+    }, 180_000)
+
+    test('metadata of Secrets only, and bytes when they are asked for', async () => {
+      const world = await proxiedWorld()
+      await world.apply(secret('alice-password', { password: 'only by name' }))
+      const name = { namespace: 'default', name: 'alice-password' }
+      await world.eventually(() => world.source().secrets.version(name))
+      const reads = () => world.proxy.requests.filter(({ url }) => url.endsWith('/secrets/alice-password')).length
+      expect(reads()).toBe(0)
+      expect((await world.source().secrets.read(name))?.data['password']?.toString()).toBe('only by name')
+      expect(reads()).toBe(1)
+    })
+
+    test('who leads next catches up: a list that began after the call', async () => {
+      const world = await proxiedWorld()
+      world.proxy.setSilence(true)
+      await world.apply(user('alice'))
+      await world.source().catchUp()
+      expect(world.source().get(alice)).toBeDefined()
+      expect(world.source().problem()).toBeUndefined()
+    })
+  })
+
+  describe('what is written', () => {
+    test('a status that says the same costs no request', async () => {
+      const world = await proxiedWorld()
+      const uid = await seen(world)
+      await world.source().writeStatus(alice, uid, ready('one'))
+      await world.source().writeStatus(alice, uid, ready('one'))
+      await world.source().setFinalizer(alice, uid, true)
+      await world.source().setFinalizer(alice, uid, true)
+      expect(writes(world)).toEqual([
+        `PATCH ${pathOf('User', 'default', 'alice')}/status`,
+        `PATCH ${pathOf('User', 'default', 'alice')}`,
+      ])
+    })
+
+    test('the answer to a write is held at once', async () => {
+      const world = await proxiedWorld()
+      const uid = await seen(world)
+      world.proxy.setSilence(true)
+      await world.source().writeStatus(alice, uid, ready('one'))
+      expect(world.source().get(alice)?.status?.conditions).toHaveLength(1)
+    })
+
+    test('conditions and members of status that are somebody else’s stay theirs', async () => {
+      const world = await clusterWorld(plane)
+      const uid = await seen(world)
+      const foreign = {
+        type: 'Scanned',
+        status: 'True',
+        reason: 'Clean',
+        message: '',
+        lastTransitionTime: '2024-01-01T00:00:00Z',
+      }
+      const body = {
+        apiVersion: 'realmkeeper.io/v1alpha1',
+        kind: 'User',
+        metadata: {},
+        status: { conditions: [foreign] },
+      }
+      const path = `${pathOf('User', 'default', 'alice')}/status`
+      await plane.admin.do('PATCH', `${path}?fieldManager=scanner`, body, {
+        contentType: 'application/apply-patch+yaml',
+      })
+      await world.eventually(() => world.source().get(alice)?.status?.conditions?.length === 1)
+      await world.source().writeStatus(alice, uid, ready('one'))
+      await world.source().writeStatus(alice, uid, ready('two'))
+      const { metadata, status } = await plane.admin.do('GET', pathOf('User', 'default', 'alice'))
+      expect(status.conditions).toHaveLength(2)
+      const mine = metadata.managedFields.find(({ manager }: { manager: string }) => manager === 'realmkeeper-operator')
+      expect(Object.keys(mine.fieldsV1['f:status']['f:conditions'])).toEqual(['k:{"type":"Ready"}'])
+    })
+
+    test('a member that somebody else wrote goes all the same when the operator wants it gone', async () => {
+      const world = await clusterWorld(plane)
+      const uid = await seen(world)
+      const path = `${pathOf('User', 'default', 'alice')}/status`
+      await plane.admin.do('PATCH', path, { status: { subject: 'by hand' } }, { contentType: MERGE_PATCH })
+      await world.eventually(() => world.source().get(alice)?.status)
+      await world.source().writeStatus(alice, uid, { ...ready('one'), fields: { subject: undefined } })
+      expect((await plane.admin.do('GET', pathOf('User', 'default', 'alice'))).status).not.toHaveProperty('subject')
+    })
+
+    test('row 125: a status is written once, however often others change the object meanwhile', async () => {
+      const world = await clusterWorld(plane)
+      const uid = await seen(world)
+      const over = new AbortController()
+      const meddle = async (): Promise<void> => {
+        for (let round = 0; !over.signal.aborted; round++) {
+          const body = { metadata: { labels: { round: String(round) } } }
+          await plane.admin.do('PATCH', pathOf('User', 'default', 'alice'), body, { contentType: MERGE_PATCH })
+        }
+      }
+      const meddling = meddle()
+      let written = 0
+      for (let round = 0; round < 40; round++) {
+        await world
+          .source()
+          .writeStatus(alice, uid, ready(`round ${round}`))
+          .then(
+            () => written++,
+            (error: unknown) => expect(error).toMatchObject({ name: 'ResourceConflict' }),
+          )
+      }
+      over.abort()
+      await meddling
+      expect(written).toBeGreaterThan(20)
+      expect(world.source().get(alice)?.metadata.generation).toBe(1)
+    })
+
+    test('an entry that its author changed is not dropped as the one that was read', async () => {
+      const world = await proxiedWorld()
+      await world.apply(assignment('readers'))
+      const readers = key('RoleAssignment', 'readers')
+      const { uid } = (await world.eventually(() => world.source().get(readers))).metadata
+      const entry = (decision: string) => ({ approver: 'ann', decision, observedGeneration: 1, observedUID: uid })
+      await world.decide(readers, { approvals: [entry('Approved')] })
+      await world.eventually(() => world.source().get(readers)?.status)
+      await world.apply(assignment('readers', ['reader', 'writer']))
+      await world.eventually(() => world.source().get(readers)?.metadata.generation === 2)
+      world.proxy.setSilence(true)
+      await world.decide(readers, { approvals: [{ ...entry('Approved'), observedGeneration: 2 }] })
+      const patch = { observedGeneration: 2, conditions: [], removeApprovals: ['ann'] }
+      const written = world.source().writeStatus(readers, uid, patch)
+      await expect(written).rejects.toMatchObject({ name: 'ResourceConflict' })
+      const { status } = await plane.admin.do('GET', pathOf('RoleAssignment', 'default', 'readers'))
+      expect(status.approvals).toMatchObject([{ approver: 'ann', observedGeneration: 2 }])
+    })
+
+    test('a finalizer of somebody else stays when the operator’s comes and goes', async () => {
+      const world = await clusterWorld(plane)
+      const uid = await seen(world)
+      const path = pathOf('User', 'default', 'alice')
+      const foreign = [{ op: 'add', path: '/metadata/finalizers', value: ['example.com/theirs'] }]
+      await plane.admin.do('PATCH', path, foreign, { contentType: JSON_PATCH })
+      await world.source().setFinalizer(alice, uid, true)
+      expect((await plane.admin.do('GET', path)).metadata.finalizers).toEqual([
+        'example.com/theirs',
+        'realmkeeper.io/cleanup',
+      ])
+      await world.source().setFinalizer(alice, uid, false)
+      expect((await plane.admin.do('GET', path)).metadata.finalizers).toEqual(['example.com/theirs'])
+    })
+
+    test('row 120: nothing is written while this process does not lead', async () => {
+      let leads = true
+      const world = await proxiedWorld({ mayWrite: () => leads })
+      const uid = await seen(world)
+      leads = false
+      const source = world.source()
+      const refused = { name: 'ResourceConflict' }
+      const name = { namespace: 'default', name: 'generated' }
+      await expect(source.writeStatus(alice, uid, ready('one'))).rejects.toMatchObject(refused)
+      await expect(source.setFinalizer(alice, uid, true)).rejects.toMatchObject(refused)
+      await expect(source.secrets.create({ ...name, labels: {}, data: {} })).rejects.toMatchObject(refused)
+      await expect(source.secrets.delete(name)).rejects.toMatchObject(refused)
+      source.recordEvent(alice, { type: 'Warning', reason: 'Said', message: 'by nobody' })
+      await source.secrets.read(name)
+      expect(writes(world)).toEqual([])
+    })
+  })
+
+  describe('Events', () => {
+    interface Event {
+      reason: string
+      message: string
+      count: number
+      involvedObject: { uid: string }
+    }
+    const events = async (reason: string): Promise<Event[]> => {
+      const { items }: { items: Event[] } = await plane.admin.do('GET', '/api/v1/namespaces/default/events')
+      return items.filter((event) => event.reason === reason)
+    }
+    const until = async (look: () => Promise<boolean>): Promise<void> => {
+      for (let tries = 0; tries < 500 && !(await look()); tries++)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+
+    test('the same again counts up', async () => {
+      const world = await clusterWorld(plane)
+      const uid = await seen(world)
+      for (let round = 0; round < 3; round++) {
+        world.source().recordEvent(alice, { type: 'Warning', reason: 'Counted', message: 'there is no Realm' })
+      }
+      await until(async () => (await events('Counted'))[0]?.count === 3)
+      expect(await events('Counted')).toMatchObject([{ count: 3, involvedObject: { uid } }])
+    })
+
+    test('row 127: a message is one line, without control characters, and cut', async () => {
+      const world = await clusterWorld(plane)
+      await seen(world)
+      const message = `first\nsecond \u001b[31m${'x'.repeat(32_000)}`
+      world.source().recordEvent(alice, { type: 'Warning', reason: 'Cleaned', message })
+      await until(async () => (await events('Cleaned')).length === 1)
+      const [event] = await events('Cleaned')
+      expect(event?.message.length).toBeLessThan(1_100)
+      expect(event?.message).toMatch(/^first\\u000asecond/)
+    })
+
+    test('a flood is bounded, for one object and for all', async () => {
+      const world = await proxiedWorld()
+      await seen(world)
+      for (let round = 0; round < 300; round++) {
+        world.source().recordEvent(alice, { type: 'Warning', reason: 'Flood', message: `round ${round}` })
+      }
+      await until(async () => (await events('Flood')).length >= 25)
+      await world.fence()
+      expect(await events('Flood')).toHaveLength(25)
+    })
+
+    test('one for what is gone, or in a namespace that goes, is dropped', async () => {
+      const world = await proxiedWorld()
+      world.source().recordEvent(key('User', 'nobody'), { type: 'Warning', reason: 'Gone', message: 'gone' })
+      world.source().recordEvent(key('User', 'nobody', 'nowhere'), { type: 'Warning', reason: 'Gone', message: 'gone' })
+      await world.eventually(() => writes(world).length === 2)
+      await seen(world)
+    })
+  })
+
+  describe('rights', () => {
+    test('row 124: without the right to one kind the others go on, and what is missing is said', async () => {
+      const rules = OPERATOR_RULES.map((rule) => ({
+        ...rule,
+        resources: rule.resources.filter((one) => one !== 'clients'),
+      }))
+      await grant(plane.admin, 'half', rules)
+      const world = await clusterWorld(plane, { as: plane.user('half') })
+      await world.apply(client('shop'))
+      await seen(world)
+      expect(world.source().list('Client')).toEqual([])
+      expect(world.source().completeList('Client')).toBeUndefined()
+      expect(world.source().completeList('User')).toBeDefined()
+      expect(world.source().problem()).toMatch(/clients.*forbidden.*lacks the right/)
+      expect(world.logged.join('')).toMatch(/clients\.realmkeeper\.io in all namespaces cannot be watched/)
+      const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles/half'
+      await plane.admin.do('PATCH', path, { rules: OPERATOR_RULES }, { contentType: MERGE_PATCH })
+      await world.eventually(() => world.source().get(key('Client', 'shop')))
+      await world.eventually(() => world.source().problem() === undefined)
+    })
+
+    test('in some namespaces only, by rights in those', async () => {
+      for (const name of ['one', 'two', 'keys', 'three']) {
+        await plane.admin.call('POST', '/api/v1/namespaces', { metadata: { name, labels: { team: name } } })
+      }
+      const everywhere = OPERATOR_RULES.filter(({ resources }) => resources.includes('customresourcedefinitions'))
+      const spaces = {
+        apiGroups: [''],
+        resources: ['namespaces'],
+        resourceNames: ['one', 'two'],
+        verbs: ['get', 'list', 'watch'],
+      }
+      await grant(plane.admin, 'scoped', [...everywhere, spaces])
+      const inside = OPERATOR_RULES.filter(
+        (rule) => !rule.resources.includes('namespaces') && !everywhere.includes(rule),
+      )
+      for (const namespace of ['one', 'two', 'keys']) {
+        const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+        await plane.admin.do('POST', `${rbac}/roles`, { metadata: { name: 'scoped' }, rules: inside })
+        await plane.admin.do('POST', `${rbac}/rolebindings`, {
+          metadata: { name: 'scoped' },
+          subjects: [{ kind: 'User', name: 'scoped', apiGroup: 'rbac.authorization.k8s.io' }],
+          roleRef: { kind: 'Role', name: 'scoped', apiGroup: 'rbac.authorization.k8s.io' },
+        })
+      }
+      const options = { as: plane.user('scoped'), namespaces: ['one', 'two'], keyringNamespace: 'keys' }
+      const world = await clusterWorld(plane, options)
+      expect(world.source().problem()).toBeUndefined()
+      for (const namespace of ['one', 'two', 'three']) await world.apply(user('alice', {}, namespace))
+      await world.eventually(() => world.source().list('User').length === 2)
+      expect(world.source().get(key('User', 'alice', 'three'))).toBeUndefined()
+      expect(world.source().namespaceLabels('two')).toMatchObject({ team: 'two' })
+      expect(world.source().namespaceLabels('three')).toBeUndefined()
+      const name = { namespace: 'keys', name: 'realm-acme-keyring' }
+      await world.source().secrets.create({ ...name, labels: {}, data: {} })
+      await world.eventually(() => world.source().secrets.version(name))
+    })
+  })
+
+  describe('a namespace that goes', () => {
+    test('row 117: finalizers come off, nothing new is made there, and it goes', async () => {
+      const world = await clusterWorld(plane)
+      await world.apply(user('alice', {}, 'leaving'))
+      const there = key('User', 'alice', 'leaving')
+      const { uid } = (await world.eventually(() => world.source().get(there))).metadata
+      await world.source().setFinalizer(there, uid, true)
+      await plane.admin.do('DELETE', '/api/v1/namespaces/leaving')
+      await world.eventually(() => world.source().get(there)?.metadata.deletionTimestamp)
+      const desired = { namespace: 'leaving', name: 'generated', labels: {}, data: {} }
+      await expect(world.source().secrets.create(desired)).rejects.toMatchObject({ name: 'ResourceConflict' })
+      world.source().recordEvent(there, { type: 'Warning', reason: 'Leaving', message: 'goes' })
+      await world.source().writeStatus(there, uid, ready('still here'))
+      await world.source().setFinalizer(there, uid, false)
+      await world.source().setFinalizer(there, uid, false)
+      await world.eventually(() => world.source().namespaceLabels('leaving') === undefined)
+      expect(world.source().get(there)).toBeUndefined()
+    })
+  })
+
+  describe('a kind that goes', () => {
+    async function remove(name: string): Promise<void> {
+      await plane.admin.do('DELETE', `${CRDS}/${name}`)
+    }
+    async function restore(name: string): Promise<void> {
+      for (let tries = 0; tries < 500; tries++) {
+        if ((await plane.admin.call('GET', `${CRDS}/${name}`)).status === 404) break
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      await installCrds({ ...plane.admin, do: async (...call) => (await plane.admin.call(...call)).body })
+      await untilServed(plane.admin, pathOf('User'))
+    }
+
+    test('row 118: no deletion is seen under the identity that the kind had before', async () => {
+      const world = await clusterWorld(plane)
+      await seen(world)
+      await world.apply(user('bob'))
+      await world.fence()
+      const before = world.source().completeList('User')?.identity
+      expect(before).toBeDefined()
+      const wrong: string[] = []
+      world.source().onResource(({ kind, name }) => {
+        if (kind !== 'User') return
+        if (world.source().completeList('User')?.identity === before) wrong.push(name)
+      })
+      await remove('users.realmkeeper.io')
+      await world.eventually(() => world.source().list('User').length === 0)
+      await restore('users.realmkeeper.io')
+      const after = await world.eventually(() => {
+        const identity = world.source().completeList('User')?.identity
+        return identity !== undefined && !identity.includes('deleted') && identity
+      })
+      expect(after).not.toBe(before)
+      expect(wrong).toEqual([])
+      await world.apply(user('alice'))
+      await world.eventually(() => world.source().get(alice))
+    })
+
+    test('row 118: while it waits for finalizers it says that it is going, and they come off', async () => {
+      const world = await clusterWorld(plane)
+      const uid = await seen(world)
+      const before = world.source().completeList('User')?.identity
+      await world.source().setFinalizer(alice, uid, true)
+      await remove('users.realmkeeper.io')
+      await world.eventually(() => world.source().get(alice)?.metadata.deletionTimestamp)
+      expect(world.source().completeList('User')?.identity).toBe(`${before} being deleted`)
+      await world.source().setFinalizer(alice, uid, false)
+      await world.eventually(() => world.source().list('User').length === 0)
+      await restore('users.realmkeeper.io')
+      await world.eventually(() => world.source().problem() === undefined)
+    })
+
+    test('row 118: gone and there again while nobody looked, it is another one', async () => {
+      const world = await proxiedWorld()
+      await seen(world)
+      const before = world.source().completeList('User')?.identity
+      world.proxy.setFault(() => ({ status: 503 }))
+      world.proxy.cut()
+      await remove('users.realmkeeper.io')
+      await restore('users.realmkeeper.io')
+      let wrong = 0
+      world.source().onResource(() => {
+        const empty = world.source().list('User').length === 0
+        if (empty && world.source().completeList('User')?.identity === before) wrong += 1
+      })
+      world.proxy.clearFault()
+      await world.eventually(() => world.source().list('User').length === 0)
+      await world.eventually(() => world.source().completeList('User'))
+      expect(world.source().completeList('User')?.identity).not.toBe(before)
+      expect(wrong).toBe(0)
+    })
+
+    test('a kind that is not installed yet is waited for by nobody, and found when it is', async () => {
+      await remove('users.realmkeeper.io')
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      const world = await clusterWorld(plane)
+      await world.apply(realm('acme'))
+      await world.eventually(() => world.source().get(key('Realm', 'acme')))
+      expect(world.source().completeList('User')).toBeUndefined()
+      await restore('users.realmkeeper.io')
+      await seen(world)
+      await world.eventually(() => world.source().completeList('User'))
+    })
+  })
+})

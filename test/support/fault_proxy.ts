@@ -1,0 +1,152 @@
+import { createServer, request } from 'node:https'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server as TlsServer } from 'node:tls'
+import type { Socket } from 'node:net'
+import type { ControlPlane } from './control_plane.ts'
+import type { Account, Identity } from './control_plane/account.ts'
+import type { Issued } from './control_plane/certificates.ts'
+
+export interface SeenRequest {
+  method: string
+  /** Path and query. */
+  url: string
+  isWatch: boolean
+  authorization: string | undefined
+}
+
+/** What is answered in the API server's place; `hang` is no answer at all. */
+export type Fault = { status: number; retryAfter?: number; body?: object } | 'hang' | undefined
+
+/** Stands before an API server and breaks what goes through it. */
+export interface FaultProxy {
+  url: string
+  /** Everything asked for, in order. */
+  requests: SeenRequest[]
+  /** Connections taken since the start. */
+  connections(): number
+  /** Asked for each request; one rule at a time. */
+  setFault(rule: (request: SeenRequest) => Fault): void
+  clearFault(): void
+  /** While on, watches are open and nothing arrives on them. */
+  setSilence(on: boolean): void
+  /** Sends an event on every open watch whose URL has `part` in it, and ends it. Tells how many those were. */
+  inject(part: string, event: object): number
+  /** Ends every connection, from one moment to the next. */
+  cut(): void
+  /** From now on it shows another certificate. */
+  showCertificate(certificate: Issued): void
+  stop(): Promise<void>
+}
+
+/** @param options.as whose certificate is shown to the API server where a caller brings no token */
+export async function startFaultProxy({ url, authority }: ControlPlane, { as }: { as: Account }): Promise<FaultProxy> {
+  const requests: SeenRequest[] = []
+  const sockets = new Set<Socket>()
+  const watches = new Set<{ url: string; response: ServerResponse }>()
+  let connections = 0
+  let rule: (request: SeenRequest) => Fault = () => undefined
+  let silent = false
+
+  const shown = authority.issueServer(['127.0.0.1'])
+  const server: Server & TlsServer = createServer({ cert: shown.certificate, key: shown.key }, (incoming, response) => {
+    const seen = requestOf(incoming)
+    requests.push(seen)
+    const fault = rule(seen)
+    if (fault === 'hang') return
+    if (fault) return answer(response, fault)
+    forward({ identity: as.identity, incoming, response, url })
+      .then((answered) => pass(answered, response, seen))
+      .catch(() => response.destroy())
+  })
+  server.on('connection', (socket) => {
+    connections += 1
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+
+  function pass(answered: IncomingMessage, response: ServerResponse, { isWatch, url }: SeenRequest): void {
+    response.writeHead(answered.statusCode ?? 502, answered.headers)
+    response.flushHeaders()
+    const watch = { url, response }
+    if (isWatch) watches.add(watch)
+    answered.on('data', (chunk: Buffer) => {
+      if (!isWatch || !silent) response.write(chunk)
+    })
+    answered.once('end', () => response.end())
+    answered.once('error', () => response.destroy())
+    response.once('close', () => {
+      watches.delete(watch)
+      answered.destroy()
+    })
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+
+  return {
+    url: `https://127.0.0.1:${port}`,
+    requests,
+    connections: () => connections,
+    setFault(given) {
+      rule = given
+    },
+    clearFault() {
+      rule = () => undefined
+    },
+    setSilence(on) {
+      silent = on
+    },
+    inject(part, event) {
+      const meant = [...watches].filter((watch) => watch.url.includes(part))
+      for (const { response } of meant) response.end(`${JSON.stringify(event)}\n`)
+      return meant.length
+    },
+    cut() {
+      for (const socket of sockets) socket.destroy()
+    },
+    showCertificate({ certificate, key }) {
+      server.setSecureContext({ cert: certificate, key })
+    },
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+function requestOf({ method = '', url = '', headers }: IncomingMessage): SeenRequest {
+  return { method, url, isWatch: /[?&]watch=(?:1|true)/.test(url), authorization: headers.authorization }
+}
+
+function answer(response: ServerResponse, { status, retryAfter, body }: Exclude<Fault, 'hang' | undefined>): void {
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+  })
+  response.end(JSON.stringify(body ?? { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: status }))
+}
+
+function forward(options: {
+  identity: Identity
+  incoming: IncomingMessage
+  response: ServerResponse
+  url: string
+}): Promise<IncomingMessage> {
+  const { identity, incoming, response, url } = options
+  const { host: _, connection: __, ...headers } = incoming.headers
+  const own = headers.authorization === undefined ? { cert: identity.certificate, key: identity.key } : {}
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url + (incoming.url ?? ''), {
+      method: incoming.method,
+      headers,
+      ca: identity.ca,
+      ...own,
+    })
+    outgoing.once('response', resolve)
+    outgoing.once('error', reject)
+    response.once('close', () => outgoing.destroy())
+    incoming.pipe(outgoing)
+  })
+}
