@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
-import type { OperatorConfig } from '../process/config.ts'
+import type { OperatorConfig } from '../process/settings.ts'
 import type { Clock } from './clock.ts'
 import { approvalWatch } from './enforcement/approval_watch.ts'
 import { clusterPolicyAccess } from './enforcement/cluster_policy_access.ts'

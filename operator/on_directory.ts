@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { OperatorConfig } from '../process/config.ts'
+import type { OperatorConfig } from '../process/settings.ts'
 import { OperatorConfigError } from './operator_config_error.ts'
 import type { Origin } from './origin.ts'
 import { directorySource } from './source/directory/directory_source.ts'

@@ -65,6 +65,11 @@ export function optionalText(about: Description): Setting<string | undefined> {
   return { ...setting(about, 'text', (given) => given || undefined), optional: true }
 }
 
+/** The same setting, which may be left out. */
+export function optional<Value>(required: Setting<Value>): Setting<Value | undefined> {
+  return { ...required, optional: true }
+}
+
 /** One of a few words. */
 export function oneOf<const Word extends string>(about: Description, words: readonly Word[]): Setting<Word> {
   return setting(about, words.join('|'), (given) => {

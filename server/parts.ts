@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { ServerConfig } from '../process/config.ts'
+import type { ServerConfig } from '../process/settings.ts'
 import { findLiveSessions } from '../store/live_sessions.ts'
 import { rotateSessions } from '../store/sessions.ts'
 import { followChanges } from './change_follower.ts'

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { APPROVER_SETTINGS } from '../../process/config.ts'
+import { APPROVER_SETTINGS } from '../../process/settings.ts'
 import type { Cluster } from '../kubeconfig.ts'
 import type { Selection } from '../decisions/cluster/cluster_assignments.ts'
 import { stateDirectoryOf } from '../dev/state_directory.ts'

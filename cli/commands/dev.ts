@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
-import { DEV_SETTINGS } from '../../process/config.ts'
+import { DEV_SETTINGS } from '../../process/settings.ts'
 import { addSettings, configOf } from '../options.ts'
 import { UsageError } from '../plain_error.ts'
 

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { APPROVER_SETTINGS } from '../../process/config.ts'
+import { APPROVER_SETTINGS } from '../../process/settings.ts'
 import { addSettings, configOf } from '../options.ts'
 import { PlainError } from '../plain_error.ts'
 import { addClusterOptions, withCluster } from './cluster_options.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { MIGRATE_SETTINGS } from '../../process/config.ts'
+import { MIGRATE_SETTINGS } from '../../process/settings.ts'
 import { loggableText } from '../../process/loggable.ts'
 import { addSettings, configOf } from '../options.ts'
 import { isForThePerson, PlainError } from '../plain_error.ts'

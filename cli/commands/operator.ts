@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { OPERATOR_SETTINGS } from '../../process/config.ts'
+import { OPERATOR_SETTINGS } from '../../process/settings.ts'
 import { addSettings, configOf } from '../options.ts'
 import { startProcess } from '../start_process.ts'
 

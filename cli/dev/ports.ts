@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DevConfig } from '../../process/config.ts'
+import type { DevConfig } from '../../process/settings.ts'
 import { listen } from '../../process/listen.ts'
 import type { ListenAt } from '../../process/listen.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ConfigError, childEnvironment, OPERATOR_SETTINGS, readConfig, SERVER_SETTINGS } from '../../process/config.ts'
+import { ConfigError, childEnvironment, readConfig } from '../../process/config.ts'
+import { OPERATOR_SETTINGS, SERVER_SETTINGS } from '../../process/settings.ts'
 
 const NEEDED = { databaseUrl: 'postgres://u:p@db/x', baseUrl: 'https://id.example.org' }
 

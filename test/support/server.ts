@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { createLog } from '../../process/log.ts'
-import type { ServerConfig } from '../../process/config.ts'
+import type { ServerConfig } from '../../process/settings.ts'
 import { runServer } from '../../server/main.ts'
 import type { ClientRow } from '../../store/clients.ts'
 import type { RealmRow } from '../../store/realms.ts'
