@@ -3,8 +3,9 @@ import type { Deps } from '../deps.ts'
 import type { Grant } from '../grants/grant.ts'
 import { passwordGrant } from '../grants/password.ts'
 import { refreshTokenGrant } from '../grants/refresh_token.ts'
-import type { Action } from '../http.ts'
+import type { Action, HttpRequest } from '../http.ts'
 import { OAuthError } from '../oauth_error.ts'
+import { MAX_TOKEN_LENGTH } from '../tokens/verify_access_token.ts'
 
 const GRANTS: ReadonlyMap<string, Grant> = new Map(
   [passwordGrant, refreshTokenGrant].map((grant) => [grant.grantType, grant]),
@@ -23,6 +24,16 @@ export function token(deps: Deps): Action {
       throw new OAuthError('unauthorized_client', 'Client not allowed for this grant')
     }
     const { realm, form, address } = request
-    return { status: 200, body: await grant.handle({ realm, form, address, client }, deps) }
+    const body = await grant.handle({ realm, form, address, client }, deps)
+    if (body.access_token.length > MAX_TOKEN_LENGTH) warnOfLength(body.access_token.length, request, deps)
+    return { status: 200, body }
   }
+}
+
+/** The user has so many roles that no endpoint, ours included, takes the token: to the client it looks like a bad one. */
+function warnOfLength(length: number, { realm, corsClient }: HttpRequest, { log }: Deps): void {
+  log.warn(
+    { realm: realm.row.realm, clientId: corsClient?.clientId, length },
+    'an access token is too long to be used: let the client have fewer roles (fullScopeAllowed: false, allowedRoles)',
+  )
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { startFieldServer } from '../support/field_world.ts'
 import type { FieldServer } from '../support/field_world.ts'
 import { ALICE, SHOP_SECRET } from '../support/server.ts'
@@ -85,6 +86,23 @@ describe('row 37: a token', () => {
     const userinfo = (shown: string) => server.request('userinfo', { form: { access_token: shown } })
     expect(await userinfo(within)).toMatchObject({ status: 200 })
     expect(await userinfo(beyond)).toMatchObject({ status: 401, body: { error: 'invalid_token' } })
+  })
+
+  test('that is too long for its user’s roles is given, and an operator is told', async () => {
+    const roles = Array.from({ length: 200 }, (_, at) => ({ name: `${at}-${'r'.repeat(100)}`, composites: [] }))
+    await server.addRealm({ ...server.realm, roles }, null)
+    const rita = await server.addUser({ username: 'rita' }, 'rita-password')
+    const login = () => server.token({ ...ALICE, username: 'rita', password: 'rita-password' })
+    expect((await login()).status).toBe(200)
+    expect(server.log.join('')).not.toContain('too long to be used')
+    await server.grant(
+      'acme',
+      rita.subject,
+      roles.map(({ name }) => name),
+    )
+    await eventually(async () => expect((await login()).body.access_token.length).toBeGreaterThan(16 * 1024))
+    expect(server.log.join('')).toContain('an access token is too long to be used')
+    await server.addRealm(server.realm, null)
   })
 
   test('in a header is bounded by what a head may be', async () => {
