@@ -1,9 +1,10 @@
 /**
- * Writes every generated file: types, schemas and policies beside the CRDs, and the reference pages. With --check it writes
- * nothing, names the files that differ and exits 1.
+ * Writes every generated file: types, schemas and policies beside the CRDs, the chart's copies, and the reference pages.
+ * With --check it writes nothing, names the files that differ and exits 1.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { chartFiles } from './generate/chart_files.ts'
 import { readCrds } from './generate/crd_files.ts'
 import { policiesOf } from './generate/policies.ts'
 import { referenceOf } from './generate/reference.ts'
@@ -22,6 +23,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   }
   files.set('crds/schemas.gen.ts', schemasOf(crds))
   files.set('crds/policies.gen.ts', policiesOf(join(root, 'crds/policies')))
+  for (const [path, text] of chartFiles(root)) files.set(path, text)
   return files
 }
 

@@ -1,0 +1,89 @@
+{{- define "realmkeeper.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "realmkeeper.keyringNamespace" -}}
+{{- default .Release.Namespace .Values.keyringNamespace -}}
+{{- end -}}
+
+{{- define "realmkeeper.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{- /* Of one component: takes (list . "server"). They select pods, so they never change. */ -}}
+{{- define "realmkeeper.selectorLabels" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ default $root.Chart.Name $root.Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{- define "realmkeeper.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{- printf "%s@%s" .repository .digest -}}
+{{- else -}}
+{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "realmkeeper.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "realmkeeper.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{- /* On the port of health and metrics. A start waits for the database and, in the operator, for the schema. */ -}}
+{{- define "realmkeeper.probes" -}}
+startupProbe:
+  httpGet: {path: /livez, port: health}
+  periodSeconds: 2
+  failureThreshold: 30
+livenessProbe:
+  httpGet: {path: /livez, port: health}
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet: {path: /readyz, port: health}
+  periodSeconds: 5
+  timeoutSeconds: 5
+{{- end -}}
+
+{{- define "realmkeeper.sharedEnv" -}}
+- name: REALMKEEPER_DATABASE_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ required "database.existingSecret is required: the Secret with the URL of the database" .Values.database.existingSecret }}
+      key: {{ .Values.database.key }}
+- name: REALMKEEPER_BASE_URL
+  value: {{ required "baseUrl is required: where clients reach the server" .Values.baseUrl | quote }}
+- name: REALMKEEPER_KEYRING_NAMESPACE
+  value: {{ include "realmkeeper.keyringNamespace" . | quote }}
+# Compiled source, so that a start takes less time and memory; /tmp is the one folder that can be written.
+- name: NODE_COMPILE_CACHE
+  value: /tmp/node-compile-cache
+{{- end -}}
