@@ -5,6 +5,7 @@ import {
   namespaces,
   networks,
   oneOf,
+  optional,
   optionalText,
   port,
   postgresUrl,
@@ -180,6 +181,13 @@ export const APPROVER_SETTINGS = {
   as: optionalText({ flag: 'as', placeholder: 'name', description: 'who decides (default: the login name)' }),
 } satisfies Settings
 
+/** Configuration of `realmkeeper audit`: a database, or the one of a running `dev`. */
+export const AUDIT_SETTINGS = {
+  databaseUrl: optional(databaseUrl),
+  dir: APPROVER_SETTINGS.dir,
+  stateDir: DEV_SETTINGS.stateDir,
+} satisfies Settings
+
 export type ServerConfig = Values<typeof SERVER_SETTINGS>
 export type OperatorConfig = Values<typeof OPERATOR_SETTINGS>
 export type MigrateConfig = Values<typeof MIGRATE_SETTINGS>
@@ -193,6 +201,7 @@ export const ALL_SETTINGS: Settings[] = [
   MIGRATE_SETTINGS,
   DEV_SETTINGS,
   APPROVER_SETTINGS,
+  AUDIT_SETTINGS,
 ]
 
 function aboutOf({ flag: name, description, placeholder }: Setting<unknown>) {
