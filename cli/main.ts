@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../process/config.ts'
 import { loggableText } from '../process/loggable.ts'
+import { addAuditCommand } from './commands/audit.ts'
 import { addDecisionCommands } from './commands/decisions.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addKeysCommand } from './commands/keys.ts'
@@ -22,6 +23,7 @@ export function commandLine(): Command {
   addDevCommand(program)
   addValidateCommand(program)
   addDecisionCommands(program)
+  addAuditCommand(program)
   addServerCommand(program)
   addOperatorCommand(program)
   addMigrateCommand(program)

@@ -75,6 +75,39 @@ export async function readAudit(db: Db, writer: string, afterSeq = 0, limit = 1_
   return rows.map((row) => ({ ...row, seq: Number(row.seq) }))
 }
 
+export interface AuditFilter {
+  actions?: readonly string[] | undefined
+  realm?: string | undefined
+  since?: Date | undefined
+}
+
+/** Rows of all writers by time, page by page: `after` is the last row of the page before. */
+export async function listAudit(
+  db: Db,
+  filter: AuditFilter,
+  after?: Pick<AuditRow, 'at' | 'writer' | 'seq'>,
+  limit = 1_000,
+): Promise<AuditRow[]> {
+  const { rows } = await db.query<Omit<AuditRow, 'seq'> & { seq: string }>(
+    `select writer, seq, at, action, realm, details, previous_hash as "previousHash", hash
+       from audit
+      where ($1::text[] is null or action = any ($1)) and ($2::text is null or realm = $2)
+        and ($3::timestamptz is null or at >= $3)
+        and ($4::timestamptz is null or (at, writer, seq) > ($4, $5::text, $6::bigint))
+      order by at, writer, seq limit $7`,
+    [
+      filter.actions ?? null,
+      filter.realm ?? null,
+      filter.since ?? null,
+      after?.at ?? null,
+      after?.writer ?? null,
+      after?.seq ?? null,
+      limit,
+    ],
+  )
+  return rows.map((row) => ({ ...row, seq: Number(row.seq) }))
+}
+
 export async function listAuditWriters(db: Db): Promise<string[]> {
   const { rows } = await db.query<{ writer: string }>('select distinct writer from audit order by writer')
   return rows.map(({ writer }) => writer)

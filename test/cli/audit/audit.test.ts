@@ -1,0 +1,196 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { parseSince } from '../../../cli/audit/since.ts'
+import { recordAudit } from '../../../store/audit.ts'
+import type { AuditAction, AuditEntry } from '../../../store/audit.ts'
+import { realmkeeper } from '../../support/command.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import type { TestDatabase } from '../../support/postgres.ts'
+
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await testDatabase()
+  return () => database.drop()
+})
+
+function entry(action: AuditAction, day: number, details: AuditEntry['details'] = {}, realm = 'acme'): AuditEntry {
+  const about = {
+    uid: 'uid-1',
+    generation: 1,
+    namespace: 'apps',
+    name: 'alice',
+    subjectKind: 'User',
+    subjectName: 'alice',
+  }
+  return { at: new Date(Date.UTC(2026, 0, day)), action, realm, details: { ...about, ...details } }
+}
+
+async function audit(...args: string[]): Promise<{ code: number | null; lines: string[]; stderr: string }> {
+  const { code, stdout, stderr } = await realmkeeper(['audit', ...args], {
+    env: { REALMKEEPER_DATABASE_URL: database.url },
+  })
+  return { code, lines: stdout.trimEnd().split('\n'), stderr }
+}
+
+async function recordSome(): Promise<void> {
+  await recordAudit(database.pool, 'operator/a', [
+    entry('assignment_requested', 1, { requestedBy: 'carol', roles: ['reader', 'editor'], durationSeconds: null }),
+    entry('assignment_decided', 2, { approver: 'ann', decision: 'Approved', counted: true }),
+  ])
+  await recordAudit(database.pool, 'server/b', [
+    { at: new Date(Date.UTC(2026, 0, 3)), action: 'session_ended', realm: 'acme', details: { session: '1' } },
+  ])
+  await recordAudit(database.pool, 'operator/c', [
+    entry('roles_granted', 3, { roles: ['reader'] }),
+    entry('roles_revoked', 4, { uid: 'uid-2', name: 'bob', roles: ['reader'], cause: 'Deleted' }, 'other'),
+    {
+      at: new Date(Date.UTC(2026, 0, 5)),
+      action: 'roles_revoked',
+      realm: 'acme',
+      details: { assignment: 'apps/alice', assignmentUid: 'uid-1', cause: 'resource_gone' },
+    },
+  ])
+}
+
+describe('realmkeeper audit', () => {
+  test('lists what became of assignments, the oldest first, of all writers', async () => {
+    await recordSome()
+    const { code, lines } = await audit()
+    expect(code).toBe(0)
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^2026-01-01T00:00:00.000Z +requested +acme +apps\/alice .*requestedBy=carol roles=reader,editor$/,
+      ),
+      expect.stringMatching(/decided .*approver=ann decision=Approved counted=true$/),
+      expect.stringMatching(/granted .*roles=reader$/),
+      expect.stringMatching(/revoked +other +apps\/bob .*cause=Deleted$/),
+      expect.stringMatching(/revoked +acme +apps\/alice +cause=resource_gone$/),
+    ])
+  })
+
+  test.for<[string[], number]>([
+    [['--realm', 'other'], 1],
+    [['--since', '2026-01-03'], 3],
+    [['--since', '2026-01-03T00:00:01Z'], 2],
+    [['--assignment', 'alice'], 4],
+    [['--assignment', 'apps/bob'], 1],
+    [['--assignment', 'uid-2'], 1],
+    [['--assignment', 'lice'], 0],
+    [['--all'], 6],
+    [['--all', '--realm', 'acme', '--since', '2026-01-03'], 3],
+  ])('%j leaves %d', async ([args, count]) => {
+    await recordSome()
+    const { lines } = await audit(...args, '--output', 'json')
+    expect(lines.filter(Boolean).map((line) => JSON.parse(line))).toHaveLength(count)
+  })
+
+  test('json is one object a line, with its place in the chain', async () => {
+    await recordSome()
+    const { lines } = await audit('-o', 'json', '--assignment', 'bob')
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      {
+        at: '2026-01-04T00:00:00.000Z',
+        action: 'roles_revoked',
+        realm: 'other',
+        assignment: 'apps/bob',
+        details: expect.objectContaining({ uid: 'uid-2', roles: ['reader'] }),
+        writer: 'operator/c',
+        seq: 2,
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+    ])
+  })
+
+  test('more than a page comes whole, also where many have one time', async () => {
+    const many = Array.from({ length: 2_500 }, (_, index) => entry('roles_granted', 1, { roles: [`role-${index}`] }))
+    await recordAudit(database.pool, 'operator/a', many)
+    const { lines } = await audit('-o', 'json')
+    expect(new Set(lines.map((line) => JSON.parse(line).seq)).size).toBe(2_500)
+  })
+
+  test('row 127: names do not write lines of their own', async () => {
+    await recordAudit(database.pool, 'operator/a', [
+      entry('assignment_requested', 1, { requestedBy: 'carol\n2026-01-01T00:00:00Z  granted\u001B[31m' }),
+    ])
+    const { lines } = await audit()
+    expect(lines).toHaveLength(1)
+    // oxlint-disable-next-line no-control-regex -- it is what must not be there
+    expect(lines[0]).not.toMatch(/[\u0000-\u001f]/)
+  })
+
+  test('nothing recorded is said', async () => {
+    expect(await audit()).toMatchObject({ code: 0, lines: ['nothing is recorded that matches'] })
+    expect(await audit('verify')).toMatchObject({ code: 0, lines: ['nothing is recorded yet'] })
+  })
+
+  test('without a database it says what to give', async () => {
+    const { code, stderr } = await realmkeeper(['audit'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('which database? Give --database-url')
+    expect((await realmkeeper(['audit', '--since', 'yesterday'])).stderr).toContain('as 24h or 7d')
+  })
+})
+
+describe('realmkeeper audit verify', () => {
+  /** As somebody who owns the database can. */
+  async function tamper(statement: string): Promise<void> {
+    await database.pool.query('alter table audit disable trigger all')
+    await database.pool.query(statement)
+  }
+
+  test('whole chains are ok, whatever their length', async () => {
+    await recordSome()
+    await recordAudit(
+      database.pool,
+      'operator/a',
+      Array.from({ length: 1_500 }, () => entry('roles_granted', 6)),
+    )
+    const { code, lines } = await audit('verify')
+    expect(code).toBe(0)
+    expect(lines).toEqual([
+      expect.stringMatching(/^ok {6}operator\/a: 1502 rows, ends in [0-9a-f]{64}$/),
+      expect.stringMatching(/^ok {6}operator\/c: 3 rows/),
+      expect.stringMatching(/^ok {6}server\/b: 1 rows/),
+    ])
+  })
+
+  test.for<[string, string, object]>([
+    [
+      'a changed row',
+      `update audit set details = '{}' where writer = 'operator/c' and seq = 2`,
+      { rows: 1, brokenAt: 2 },
+    ],
+    [
+      'another time',
+      `update audit set at = at - interval '1 day' where writer = 'operator/c' and seq = 1`,
+      { rows: 0, brokenAt: 1 },
+    ],
+    ['a dropped row', `delete from audit where writer = 'operator/c' and seq = 2`, { rows: 1, brokenAt: 3 }],
+    ['a dropped beginning', `delete from audit where writer = 'operator/c' and seq = 1`, { rows: 0, brokenAt: 2 }],
+    [
+      'a row from before the beginning',
+      `insert into audit select writer, 0, at, action, realm, details, previous_hash, hash from audit where writer = 'operator/c' and seq = 1`,
+      { rows: 0, brokenAt: 0 },
+    ],
+  ])('%s is named, and the exit code is 1', async ([, statement, expected]) => {
+    await recordSome()
+    await tamper(statement)
+    const { code, lines } = await audit('verify', '--output', 'json')
+    expect(code).toBe(1)
+    const checks = lines.map((line) => JSON.parse(line))
+    expect(checks).toHaveLength(3)
+    expect(checks.find(({ writer }) => writer === 'operator/c')).toMatchObject(expected)
+    expect(checks.filter(({ brokenAt }) => brokenAt !== undefined)).toHaveLength(1)
+    expect((await audit('verify')).lines).toContainEqual(expect.stringContaining('BROKEN  operator/c: row'))
+  })
+})
+
+test('times and spans', () => {
+  const now = new Date('2026-01-31T12:00:00Z')
+  expect(parseSince('24h', now).toISOString()).toBe('2026-01-30T12:00:00.000Z')
+  expect(parseSince('7d', now).toISOString()).toBe('2026-01-24T12:00:00.000Z')
+  expect(parseSince('2026-01-31T14:00:00+02:00', now)).toEqual(now)
+  for (const wrong of ['', '7', '7w', '2026-01-31T12:00:00', '2026-13-01', 'yesterday']) {
+    expect(() => parseSince(wrong, now), wrong).toThrow('as 24h or 7d')
+  }
+})
