@@ -1,0 +1,47 @@
+import { copyFileSync, globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { KINDS } from '../../operator/source/resource.ts'
+import { operatorUnderTest } from '../operator/operator_under_test.ts'
+import type { OperatorUnderTest } from '../operator/operator_under_test.ts'
+import { ROOT } from '../support/source_files.ts'
+
+// Every rung of the ladder, applied to an operator as it stands there. (The quickstart is applied by the tests of dev.)
+
+const LADDER = globSync('examples/*.yaml', { cwd: ROOT }).map((path) => basename(path))
+
+/** What is not ready once it is applied, and why. */
+const WAITING: Record<string, string> = {
+  'RoleAssignment/erin-order-admin': 'PendingApproval',
+  'RoleAssignment/frank-realm-admin': 'PendingApproval',
+  'RoleAssignment/frank-tax-id': 'PendingApproval',
+}
+
+let operator: OperatorUnderTest
+beforeAll(async () => {
+  operator = await operatorUnderTest()
+  await operator.start()
+})
+afterAll(() => operator?.end())
+
+test('there is a ladder', () => {
+  expect(LADDER.length).toBeGreaterThanOrEqual(8)
+})
+
+test.for(LADDER)('%s is taken over whole: what it holds is served, or says what it waits for', async (file) => {
+  copyFileSync(join(ROOT, 'examples', file), join(operator.directory, file))
+  const resources = parseAllDocuments(readFileSync(join(ROOT, 'examples', file), 'utf8'))
+    .map((document) => document.toJS())
+    .filter(({ kind }) => KINDS.includes(kind))
+  expect(resources.length).toBeGreaterThan(0)
+  for (const { kind, metadata } of resources) {
+    const reason = WAITING[`${kind}/${metadata.name}`]
+    await operator.untilReady(kind, metadata.name, reason === undefined ? 'True' : 'False', reason, metadata.namespace)
+  }
+  expect(operator.problems).toEqual([])
+})
+
+test('nothing of the ladder was an error', () => {
+  expect(operator.log.filter(({ level }) => level === 'error')).toEqual([])
+})
