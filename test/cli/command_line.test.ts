@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -88,6 +88,27 @@ test('a license is issued with a key made here, and verifies with its public hal
   const again = await realmkeeper(['license', 'new-key', keyFile])
   expect(again.code).toBe(1)
   expect(again.stderr).toBe(`realmkeeper: ${keyFile} cannot be made (EEXIST); an existing key is never overwritten\n`)
+})
+
+test('a cluster that is not there is told in one line, without credentials: 1', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'realmkeeper-kubeconfig-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const kubeconfig = join(folder, 'config')
+  const config = {
+    clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
+    users: [{ name: 'u', user: { token: 'canary-token' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  }
+  await writeFile(kubeconfig, JSON.stringify(config))
+  const { code, stdout, stderr } = await realmkeeper(['pending'], { env: { KUBECONFIG: kubeconfig } })
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'realmkeeper: RoleAssignments of namespace default: the API server cannot be reached: ' +
+      'connect ECONNREFUSED 127.0.0.1:1\n',
+  })
 })
 
 test.for([

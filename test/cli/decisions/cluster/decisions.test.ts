@@ -6,7 +6,7 @@ import { readAssignment } from '../../../../cli/decisions/cluster/cluster_assign
 import { decideInCluster } from '../../../../cli/decisions/cluster/decide_in_cluster.ts'
 import { connectCluster } from '../../../../cli/kubeconfig.ts'
 import { hasControlPlane } from '../../../support/control_plane.ts'
-import { decisionsWorld, NAMESPACE, removedAfter } from './world.ts'
+import { decisionsWorld, NAMESPACE, pathOf, removedAfter } from './world.ts'
 import type { DecisionsWorld } from './world.ts'
 
 const HERE = ['-n', NAMESPACE]
@@ -238,6 +238,19 @@ describe.skipIf(!hasControlPlane('kubectl'))('deciding in a cluster, as oneself'
     await world.resolve('early')
     expect(await late).toMatchObject({ code: 0 })
     expect(await world.as(world.bea, ['deny', 'early', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
+  })
+
+  test('one takes back an approval that was written with other tools', async () => {
+    removedAfter(world, 'regretted')
+    await world.request('regretted')
+    const { uid } = (await world.read('regretted')).metadata
+    const approvals = [{ approver: 'ann', decision: 'Approved', observedGeneration: 1, observedUID: uid }]
+    const path = `${pathOf('roleassignments', 'regretted')}/status?fieldManager=a-script`
+    await world.ann.do('PATCH', path, { status: { approvals } }, { contentType: 'application/merge-patch+json' })
+    const again = await world.as(world.ann, ['approve', 'regretted', ...HERE])
+    expect(again.stdout).toBe('team/regretted had been approved by ann before\n')
+    expect(await world.as(world.ann, ['deny', 'regretted', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
+    expect((await world.read('regretted')).status?.approvals).toMatchObject([{ approver: 'ann', decision: 'Denied' }])
   })
 
   test('what the operator makes of it is told as soon as it says so', async () => {
