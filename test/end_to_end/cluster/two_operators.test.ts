@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasControlPlane } from '../../support/control_plane.ts'
+import { clusterWorld, until } from './cluster_world.ts'
+import type { ClusterWorld } from './cluster_world.ts'
+import type { Part } from './part.ts'
+
+describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('two operators', () => {
+  let world: ClusterWorld
+  let other: Part
+  beforeAll(async () => {
+    world = await clusterWorld()
+    other = await world.startOperator()
+    await world.applyQuickstart()
+    await world.untilReady('users', 'alice')
+    await until(async () => expect(await other.isReady()).toBe(true))
+  })
+  afterAll(() => world?.end())
+
+  const epoch = async (): Promise<{ epoch: string; holder: string }> => {
+    const { rows } = await world.database.pool.query('select epoch, holder from operator_epoch')
+    return rows[0]
+  }
+  const leadsIn = (part: Part): number => part.output().split('"msg":"this operator leads"').length - 1
+
+  test('one leads, the other stands by and is ready', async () => {
+    expect(leadsIn(world.operator)).toBe(1)
+    expect(leadsIn(other)).toBe(0)
+    expect(await world.operator.isReady()).toBe(true)
+  })
+
+  test('row 120: the leader sleeps past its Lease and wakes: its next write of the database is refused, and it ends', async () => {
+    const before = await epoch()
+    // Many hashes are under way when it falls asleep, and each ends in a write.
+    const users = Array.from({ length: 60 }, (_, index) => manifestsOf(`sleeper-${index}`)).flat()
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: users })
+    await world.plane.kubectl(['apply', '-f', '-'], { as: world.author, input: list })
+    await until(async () => {
+      const { rows } = await world.database.pool.query(`select from users where name like 'sleeper-%'`)
+      expect(rows.length).toBeGreaterThan(3)
+    })
+    world.operator.signal('SIGSTOP')
+    await until(async () => expect((await epoch()).epoch).not.toBe(before.epoch), 60)
+    expect(leadsIn(other)).toBe(1)
+    const after = await epoch()
+
+    world.operator.signal('SIGCONT')
+    expect(await world.operator.ended).toBe(1)
+    expect(world.operator.output()).toContain(`epoch ${before.epoch} is over: ${after.holder} leads`)
+    await world.untilReady('users', 'sleeper-59')
+    expect(await epoch()).toEqual(after)
+  })
+
+  test('the Lease is given back on SIGTERM, so that the next one need not wait for it', async () => {
+    const next = await world.startOperator()
+    await until(async () => expect(await next.isReady()).toBe(true))
+    expect(await other.stop()).toBe(0)
+    const lease = '/apis/coordination.k8s.io/v1/namespaces/realmkeeper/leases/realmkeeper-operator'
+    await until(async () => {
+      const { spec } = await world.plane.admin.do('GET', lease)
+      expect(spec.holderIdentity).toBe((await epoch()).holder)
+      expect(leadsIn(next)).toBe(1)
+    })
+  })
+})
+
+function manifestsOf(name: string): object[] {
+  const metadata = { name, namespace: 'quickstart' }
+  const spec = { realmRef: { name: 'quickstart' }, username: name, passwordSecretRef: { name } }
+  return [
+    { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { password: `${name}-password` } },
+    { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'User', metadata, spec },
+  ]
+}
