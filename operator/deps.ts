@@ -20,4 +20,6 @@ export interface ReconcilerDeps {
   licenseKeys: readonly LicenseKey[]
   /** Whether decisions are held by admission policies, as far as is known at this moment. */
   approvalEnforcement: () => ApprovalEnforcement
+  /** For metrics: told when a decision is recorded and when roles are granted by decision, with the time since the request. */
+  waited?: (until: 'decision' | 'grant', seconds: number) => void
 }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ReconcileResult } from './controller.ts'
 import type { QueueStats } from './queue.ts'
 import { KINDS } from './source/resource.ts'
@@ -10,7 +10,13 @@ export interface OperatorMetrics {
   reconciled(kind: Kind, result: ReconcileResult): void
   /** Rows that somebody else had changed, found when all rows were read again. */
   drifted(rows: number): void
+  /** How long a RoleAssignment that needs decisions had been waiting when one was recorded, or when it was granted. */
+  waited(until: 'decision' | 'grant', seconds: number): void
 }
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 
 /** Metrics of the operator. Labels come from closed sets. */
 export function createOperatorMetrics(
@@ -30,6 +36,13 @@ export function createOperatorMetrics(
   const drift = new Counter({
     name: 'realmkeeper_operator_drifted_rows_total',
     help: 'Rows of configuration that were not as the operator had left them, and were put right',
+    registers,
+  })
+  const waiting = new Histogram({
+    name: 'realmkeeper_assignment_waiting_seconds',
+    help: 'From the request of a RoleAssignment that needs decisions to each decision, and to its grant',
+    labelNames: ['until'],
+    buckets: [1, 10, MINUTE, 10 * MINUTE, HOUR, 4 * HOUR, DAY, 3 * DAY, 7 * DAY, 30 * DAY],
     registers,
   })
   const ofQueue = (name: string, help: string, of: (queue: QueueStats) => number): Gauge =>
@@ -59,6 +72,7 @@ export function createOperatorMetrics(
     registry,
     reconciled: (kind, result) => reconciles.inc({ kind, result }),
     drifted: (rows) => drift.inc(rows),
+    waited: (until, seconds) => waiting.observe({ until }, seconds),
   }
 }
 

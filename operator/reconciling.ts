@@ -52,9 +52,9 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
   const { source, deps, rows, metrics, log, clock, random } = options
   const { store } = deps
   const index = relationIndex()
-  const view = createView(source, index, rows)
   const identities = listIdentitiesOf({ source, store, acceptEmpty: options.acceptEmpty })
-  const table = controllerTable(deps)
+  const view = createView(source, index, rows, identities.areSame)
+  const table = controllerTable({ ...deps, waited: (until, seconds) => metrics.waited(until, seconds) })
   let started = false
   let stopped = false
   let cancelTick = (): void => {}

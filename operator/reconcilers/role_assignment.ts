@@ -25,10 +25,10 @@ import { statedDecisions } from '../role_assignment/stated_decisions.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
 import type { RealmForResource, View } from '../view.ts'
 
-type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement'>
+type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement' | 'waited'>
 
 /** Keeps the rows of `granted_roles` equal to what was decided on one RoleAssignment. Deciding itself is `decide`. */
-export function roleAssignmentReconciler({ store, approvalEnforcement }: Deps): Reconciler<'RoleAssignment'> {
+export function roleAssignmentReconciler({ store, approvalEnforcement, waited }: Deps): Reconciler<'RoleAssignment'> {
   return {
     async reconcile(resource, view) {
       const realm = view.realmFor(resource)
@@ -56,6 +56,7 @@ export function roleAssignmentReconciler({ store, approvalEnforcement }: Deps): 
       // What is known may be a minute old. Whatever is gained by it is looked at again before it is.
       const decided = gains(first) ? decideUnder(await known.prove(resource)) : first
       const changed = await apply(resource, realm, row, decided)
+      for (const until of endedWaits(decided)) waited?.(until, secondsWaited(decided, store.now()))
       return outcomeOf(resource, decided, changed)
     },
 
@@ -131,6 +132,16 @@ function waitForMemory(
   if (stated && stated.generation > (row?.generation ?? 0)) {
     throw new NotYet('it is not known yet whether its status can be believed')
   }
+}
+
+/** What a request had been waiting for; nothing where nobody has to decide. */
+function endedWaits({ record, audit }: Decided): ('decision' | 'grant')[] {
+  const isGranted = audit.some(({ action, details }) => action === 'roles_granted' && details['governed'] === true)
+  return [...record.map(() => 'decision' as const), ...(isGranted ? (['grant'] as const) : [])]
+}
+
+function secondsWaited({ granted: { resolvedAt } }: Decided, now: Date): number {
+  return resolvedAt === undefined ? 0 : Math.max(0, (now.getTime() - Date.parse(resolvedAt)) / 1_000)
 }
 
 /** Whether something is recorded or granted that was not before. */

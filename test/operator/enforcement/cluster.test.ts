@@ -197,6 +197,68 @@ describe.skipIf(!hasControlPlane())('ApprovalEnforced on a real API server', () 
     expect(await world.granted()).toEqual(['reader', 'reader'])
   })
 
+  test('row 114: a decision that was forged before there was a Realm does not count when there is one', async () => {
+    await world.start()
+    await world.request('second')
+    await forge('second')
+    await world.untilSaid('second', 'RealmNotFound')
+    await installPolicies()
+    await eventually(async () => {
+      const { rows } = await world.database.pool.query('select gap_since from approval_enforcement')
+      expect(rows).toEqual([{ gap_since: null }])
+    })
+    await world.createRealm()
+    await world.untilEnforced('True', 'Enforced')
+    await eventually(async () => {
+      const { status } = await world.read('second')
+      const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+      expect(ready?.reason).toMatch(/^Decid|^DecisionUnproven$/)
+    })
+    expect(await world.granted()).toEqual([])
+    expect(await world.recorded()).toEqual([])
+  })
+
+  test('row 104: an approver writes no result, and one that is dropped is put back at once', async () => {
+    await established()
+    await world.request('second')
+    await world.untilSaid('second', 'PendingApproval')
+    const { metadata } = await world.read('second')
+    const path = `/apis/realmkeeper.io/v1alpha1/namespaces/${metadata.namespace}/roleassignments/second/status`
+    const patch = (...conditions: object[]) =>
+      ann.do('PATCH', path, { status: { conditions } }, { contentType: MERGE_PATCH })
+    const about = { message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }
+    const ready = { type: 'Ready', status: 'True', reason: 'Granted', observedGeneration: 1, ...about }
+    await expect(patch(ready)).rejects.toThrow("are the operator's")
+    const denied = { type: 'Denied', status: 'True', reason: 'No', decidedBy: 'ann', ...about }
+    await patch({ ...denied, observedGeneration: metadata.generation, observedUID: metadata.uid })
+    await world.untilSaid('second', 'Denied')
+  })
+
+  test('row 110: deleted and made again it is asked anew, and the status of before cannot be restored', async () => {
+    await established()
+    const { metadata, status } = await world.read('first')
+    const path = `/apis/realmkeeper.io/v1alpha1/namespaces/${metadata.namespace}/roleassignments/first`
+    await plane.admin.do('DELETE', path)
+    await eventually(async () => expect((await plane.admin.call('GET', path)).status).toBe(404))
+    expect(await world.granted()).toEqual([])
+    await world.request('first')
+    // Not even by who may do everything: what it says was decided on another object.
+    const restored = plane.admin.do('PATCH', `${path}/status`, { status }, { contentType: MERGE_PATCH })
+    await expect(restored).rejects.toThrow(DECISIONS)
+    await world.untilSaid('first', 'PendingApproval')
+    expect(await world.granted()).toEqual([])
+    await world.approve('first', ann)
+    await world.untilSaid('first', 'Granted')
+  })
+
+  test('how long a request waited is measured', async () => {
+    await established()
+    const metrics = await world.metrics()
+    expect(metrics).toMatch(/realmkeeper_assignment_waiting_seconds_count\{until="decision"\} 1/)
+    expect(metrics).toMatch(/realmkeeper_assignment_waiting_seconds_count\{until="grant"\} 1/)
+    expect(metrics).toMatch(/realmkeeper_assignment_waiting_seconds_bucket\{le="60",until="grant"\} 1/)
+  })
+
   test('row 114: what was forged into status.granted is not believed when the rows are lost', async () => {
     const running = await established()
     await world.request('second')

@@ -5,6 +5,7 @@ import { processClock } from '../../../operator/clock.ts'
 import { approvalWatch } from '../../../operator/enforcement/approval_watch.ts'
 import { clusterPolicyAccess } from '../../../operator/enforcement/cluster_policy_access.ts'
 import { createOperatorMetrics } from '../../../operator/metrics.ts'
+import type { OperatorMetrics } from '../../../operator/metrics.ts'
 import { passwordHasher } from '../../../operator/password_hash.ts'
 import { startReconciling } from '../../../operator/reconciling.ts'
 import type { RoleAssignmentResource } from '../../../operator/resource_types.ts'
@@ -51,6 +52,8 @@ export interface EnforcementWorld {
   /** Roles that count now. */
   granted(): Promise<string[]>
   recorded(): Promise<string[]>
+  /** Of the operator that was started last, as scraped. */
+  metrics(): Promise<string>
   end(): Promise<void>
 }
 
@@ -59,6 +62,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
   const operator = plane.user('operator')
   const database = await testDatabase()
   const running = new Set<Running>()
+  let metrics: OperatorMetrics | undefined
   await admin.do('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
   const path = (plural: string, name = ''): string => `${OURS}/namespaces/${namespace}/${plural}/${name}`
 
@@ -87,6 +91,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
     const epoch = await takeEpoch(database.pool, 'test')
     const store = storeAccess({ pool: database.pool, epoch, now: () => new Date(), auditWriter: 'operator/test' })
     const rows = createRows()
+    metrics = createOperatorMetrics(source, () => undefined)
     await source.start()
     const reconciling = await startReconciling({
       source,
@@ -103,7 +108,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
         approvalEnforcement: () => enforcement.current(),
       },
       enforcement,
-      metrics: createOperatorMetrics(source, () => undefined),
+      metrics,
       log,
       clock: processClock,
       random: Math.random,
@@ -203,6 +208,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
       const { rows } = await database.pool.query<{ approver: string }>('select approver from decisions order by 1')
       return rows.map(({ approver }) => approver)
     },
+    metrics: async () => (await metrics?.registry.metrics()) ?? '',
     async end() {
       await Promise.all([...running].map((each) => each.stop()))
       await database.drop()
