@@ -1,10 +1,11 @@
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordingFetch } from '../support/canary.ts'
 import { realmKeyring } from '../support/realm_keyring.ts'
 import { addAcme, ALICE_PASSWORD, SHOP_SECRET, startServer } from '../support/server.ts'
 import type { TestServer } from '../support/server.ts'
 
-const INSECURE = { [oauth.allowInsecureRequests]: true }
+const INSECURE = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: recordingFetch }
 const ALICE = { username: 'alice', password: ALICE_PASSWORD, scope: 'openid' }
 
 describe.for(['RS256', 'ES256'] as const)('oauth4webapi, %s', (algorithm) => {

@@ -1,5 +1,6 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordingFetch } from '../support/canary.ts'
 import { eventually } from '../support/eventually.ts'
 import { realmKeyring } from '../support/realm_keyring.ts'
 import { addAcme, ALICE_PASSWORD, startServer } from '../support/server.ts'
@@ -30,7 +31,7 @@ describe.for(['RS256', 'ES256'] as const)('openid-client, %s', (algorithm) => {
       clientId,
       { id_token_signed_response_alg: algorithm },
       authentication,
-      { algorithm: how, execute: [openid.allowInsecureRequests] },
+      { algorithm: how, execute: [openid.allowInsecureRequests], [openid.customFetch]: recordingFetch },
     )
     // Signatures of ID tokens are checked even where TLS would do.
     openid.enableNonRepudiationChecks(config)

@@ -53,6 +53,13 @@ export function recordBody(body: unknown): void {
   recordSecrets(...CONFIDENTIAL.map((name) => told.get(name)).filter((secret) => typeof secret === 'string'))
 }
 
+/** For clients that bring their own HTTP: fetch, whose JSON answers are recorded. */
+export async function recordingFetch(url: string, init: object): Promise<Response> {
+  const response = await fetch(url, init)
+  if (logs !== undefined) recordBody(parsed(await response.clone().text()))
+  return response
+}
+
 // What a Secret may hold that is none.
 const PUBLIC_ENTRIES = ['client_id', 'issuer', 'token_endpoint']
 
