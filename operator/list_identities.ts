@@ -33,7 +33,7 @@ export function listIdentitiesOf(options: {
       }
     },
     areSame(kind) {
-      const identity = source.completeList(kind)?.identity
+      const identity = source.identity?.(kind) ?? source.completeList(kind)?.identity
       return identity === undefined || identity === recorded.get(kind)
     },
   }

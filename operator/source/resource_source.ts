@@ -31,6 +31,12 @@ export interface ResourceSource {
    */
   completeList(kind: Kind): { identity: string } | undefined
 
+  /**
+   * The identity of a kind, also while its list is not complete; a text of its own while the kind is being deleted,
+   * when its objects go as if somebody deleted each. Undefined while it is not known.
+   */
+  identity?(kind: Kind): string | undefined
+
   /** Labels of a namespace, for `allowedNamespaces.selector`; undefined when it does not exist. */
   namespaceLabels(namespace: string): Record<string, string> | undefined
 

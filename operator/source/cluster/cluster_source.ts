@@ -185,6 +185,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
       return { identity }
     },
 
+    identity: (kind) => kinds[kind].identity.current(),
     namespaceLabels: (namespace) => spaces.labels(namespace),
     writeStatus: (key, uid, patch) => writes.writeStatus(key, uid, patch),
     setFinalizer: (key, uid, present) => writes.setFinalizer(key, uid, present),

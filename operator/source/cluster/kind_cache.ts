@@ -4,6 +4,7 @@ import type { ApiObject } from './api_object.ts'
 import { receive } from './received_object.ts'
 import type { Received } from './received_object.ts'
 import type { Sink } from './reflector.ts'
+import type { WatchEvent } from './watch_stream.ts'
 
 /** The objects of one kind, as last seen. */
 export interface KindCache {
@@ -70,23 +71,28 @@ export function kindCache({ kind, tell, confirmKind }: KindCacheOptions): KindCa
     },
     sink: (namespace) => ({
       async replace(objects) {
-        const uids = new Set(objects.map(({ metadata }) => metadata.uid))
-        const isGone = ({ metadata }: Resource): boolean =>
-          (namespace === undefined || metadata.namespace === namespace) && !uids.has(metadata.uid)
         // Also when nothing is missing: the list belongs to the kind as it is afterwards, or to a former one.
         await confirmKind()
-        for (const { resource } of held.values()) if (isGone(resource)) drop(resource)
-        for (const object of objects) if (isNews(object)) put(receive(kind, object))
+        return () => {
+          const uids = new Set(objects.map(({ metadata }) => metadata.uid))
+          for (const { resource } of held.values()) {
+            const isCovered = namespace === undefined || resource.metadata.namespace === namespace
+            if (isCovered && !uids.has(resource.metadata.uid)) drop(resource)
+          }
+          for (const object of objects) if (isNews(object)) put(receive(kind, object))
+        }
       },
       async apply(events) {
         if (events.some(({ type, object }) => type === 'DELETED' || isDeletion(object))) await confirmKind()
-        for (const { type, object } of events) {
-          const present = find(object)
-          if (type !== 'DELETED') {
-            if (isNews(object)) put(receive(kind, object))
-          } else if (present?.resource.metadata.uid === object.metadata.uid) drop(present.resource)
-        }
+        return () => events.forEach(take)
       },
     }),
+  }
+
+  function take({ type, object }: WatchEvent): void {
+    const present = find(object)
+    if (type !== 'DELETED') {
+      if (isNews(object)) put(receive(kind, object))
+    } else if (present?.resource.metadata.uid === object.metadata.uid) drop(present.resource)
   }
 }

@@ -73,14 +73,13 @@ export function kindIdentity(options: { kind: Kind; client: ApiClient; changed: 
       return next
     },
     sink: {
-      async replace([object]) {
-        if (object) take(object.metadata, object.metadata.resourceVersion)
-        else take(undefined, latest)
-      },
-      async apply(events) {
+      replace:
+        async ([object]) =>
+        () =>
+          take(object?.metadata, object?.metadata.resourceVersion ?? latest),
+      apply: async (events) => () => {
         for (const { type, object } of events) {
-          const { resourceVersion } = object.metadata
-          take(type === 'DELETED' ? undefined : object.metadata, resourceVersion)
+          take(type === 'DELETED' ? undefined : object.metadata, object.metadata.resourceVersion)
         }
       },
     },

@@ -50,12 +50,12 @@ export function metadataCache<Kept>({ keep, differs, tell }: MetadataCacheOption
       if (held.get(pathKey(object.metadata))?.uid === object.metadata.uid) put(object)
     },
     sink: (covers) => ({
-      async replace(objects) {
+      replace: async (objects) => () => {
         const present = new Set(objects.map(({ metadata }) => pathKey(metadata)))
         for (const each of held.values()) if (covers(each) && !present.has(pathKey(each))) drop(each)
         objects.forEach(put)
       },
-      async apply(events) {
+      apply: async (events) => () => {
         for (const { type, object } of events) {
           if (type !== 'DELETED') put(object)
           else if (held.get(pathKey(object.metadata))?.uid === object.metadata.uid) {

@@ -29,8 +29,9 @@ export function namespaceLabels(options: { tell: () => void }): NamespaceLabels 
       const sink: Sink = cache.sink(covers)
       return {
         async replace(objects) {
+          const takeOver = await sink.replace(objects)
           listed = true
-          await sink.replace(objects)
+          return takeOver
         },
         apply: (events) => sink.apply(events),
       }

@@ -10,12 +10,15 @@ import type { Timings } from './timings.ts'
 import { watchOnce } from './watch_stream.ts'
 import type { WatchEvent } from './watch_stream.ts'
 
-/** Where what is seen goes. What it rejects is seen again. */
+/**
+ * Where what is seen goes. It may resolve with what takes it over, so that whoever is told then finds the watch up to
+ * date; what it rejects is seen again.
+ */
 export interface Sink {
   /** Everything there is. */
-  replace(objects: ApiObject[]): Promise<void>
+  replace(objects: ApiObject[]): Promise<(() => void) | void>
   /** What happened since, without bookmarks. */
-  apply(events: WatchEvent[]): Promise<void>
+  apply(events: WatchEvent[]): Promise<(() => void) | void>
 }
 
 export interface ReflectorOptions {
@@ -110,10 +113,11 @@ export function createReflector(options: ReflectorOptions): Reflector {
     const accept = metadataOnly ? { accept: METADATA_LIST } : {}
     const served = waiting.length
     const listed = await listAll(client, { path, query, signal, ...accept }, timings.pageSize)
-    await sink.replace(listed.objects)
+    const takeOver = await sink.replace(listed.objects)
     resourceVersion = listed.resourceVersion
     lists += 1
     proven()
+    if (takeOver) takeOver()
     answerWaiting(served)
   }
 
@@ -136,7 +140,6 @@ export function createReflector(options: ReflectorOptions): Reflector {
       async onEvents(events) {
         await take(events)
         heard = true
-        proven()
       },
     })
     if (how === 'stalled') return stalled()
@@ -151,8 +154,10 @@ export function createReflector(options: ReflectorOptions): Reflector {
       throw new Error(`watch ${path}: the API server went back in history`)
     }
     const changes = events.filter(({ type }) => type !== 'BOOKMARK')
-    if (changes.length > 0) await sink.apply(changes)
+    const takeOver = changes.length > 0 ? await sink.apply(changes) : undefined
     resourceVersion = last
+    proven()
+    if (takeOver) takeOver()
   }
 
   /** A new connection is enough when the old one was dead; where that is as silent, only a list tells. */
