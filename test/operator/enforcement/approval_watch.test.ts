@@ -188,7 +188,7 @@ test('each proof reads policies and object anew, after it was asked for', async 
   expect(await watch.current().prove(resource)).toMatchObject({ mode: 'gap' })
 })
 
-test('proofs that are asked for together share a look, but none that had begun', async () => {
+test('proofs that are asked for together share a look', async () => {
   const watch = await enforcing()
   const resource = assignmentWith(['ann'])
   policies.assignments = [resource]
@@ -196,6 +196,28 @@ test('proofs that are asked for together share a look, but none that had begun',
   policies.calls = []
   await Promise.all(Array.from({ length: 10 }, () => watch.current().prove(resource)))
   expect(policies.calls.filter((call) => call === 'read')).toHaveLength(9)
+})
+
+test('a look that had begun proves nothing about what is read later', async () => {
+  const watch = await enforcing()
+  const resource = assignmentWith(['ann'])
+  policies.assignments = [resource]
+  await watch.current().prove(resource)
+
+  const gate = Promise.withResolvers<void>()
+  const read = policies.read.bind(policies)
+  policies.read = async (name) => {
+    const object = await read(name)
+    await gate.promise
+    return object
+  }
+  const early = watch.current().prove(resource)
+  await eventually(() => expect(policies.calls.at(-1)).toBe('read'))
+  policies.reinstall()
+  const late = watch.current().prove(resource)
+  gate.resolve()
+  expect(await early).toMatchObject({ mode: 'enforced' })
+  expect(await late).toMatchObject({ mode: 'gap' })
 })
 
 test('row 114: removed and put back between two checks is found by the proof', async () => {

@@ -90,6 +90,14 @@ describe.skipIf(!hasControlPlane())('ApprovalEnforced on a real API server', () 
     await eventually(() => world.approve(name, mallory, 'ann'))
   }
 
+  /** Where there is no Realm to say so. */
+  async function untilProven(): Promise<void> {
+    await eventually(async () => {
+      const { rows } = await world.database.pool.query('select gap_since from approval_enforcement')
+      expect(rows).toEqual([{ gap_since: null }])
+    })
+  }
+
   async function expectUnproven(name: string): Promise<void> {
     await world.untilEnforced('True', 'Enforced')
     await world.untilSaid(name, 'DecisionUnproven')
@@ -203,10 +211,7 @@ describe.skipIf(!hasControlPlane())('ApprovalEnforced on a real API server', () 
     await forge('second')
     await world.untilSaid('second', 'RealmNotFound')
     await installPolicies()
-    await eventually(async () => {
-      const { rows } = await world.database.pool.query('select gap_since from approval_enforcement')
-      expect(rows).toEqual([{ gap_since: null }])
-    })
+    await untilProven()
     await world.createRealm()
     await world.untilEnforced('True', 'Enforced')
     await eventually(async () => {
@@ -216,6 +221,21 @@ describe.skipIf(!hasControlPlane())('ApprovalEnforced on a real API server', () 
     })
     expect(await world.granted()).toEqual([])
     expect(await world.recorded()).toEqual([])
+  })
+
+  test('an approval from before there was a Realm does not count when there is one', async () => {
+    await installPolicies()
+    await world.start()
+    await untilProven()
+    await world.request('second')
+    await world.approve('second', ann)
+    await eventually(async () => {
+      const { status } = await world.read('second')
+      expect(status?.granted).toMatchObject({ uncounted: [{ approver: 'ann', reason: 'DecidedTooEarly' }] })
+    })
+    await world.createRealm()
+    await world.untilSaid('second', 'DecidedTooEarly')
+    expect(await world.granted()).toEqual([])
   })
 
   test('row 104: an approver writes no result, and one that is dropped is put back at once', async () => {
