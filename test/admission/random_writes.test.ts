@@ -1,32 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answer } from '../support/control_plane/account.ts'
 import { hasControlPlane } from '../support/control_plane.ts'
 import { decidedOn, surroundings } from './decided.ts'
+import { GATED, generator, HARMLESS, MALLORYS, pick } from './mallory.ts'
 import { installPolicies } from './policies.ts'
 import { untilActing } from './probe.ts'
 import { API, assignment, makeWorld, startCluster } from './world.ts'
 import type { Cluster, Stored, World } from './world.ts'
-import {
-  applyStatus,
-  condition,
-  entry,
-  jsonStatus,
-  merge,
-  mergeLax,
-  mergeStatus,
-  pathOf,
-  putStatus,
-  ready,
-} from './writes.ts'
+import { applyStatus, condition, entry, mergeStatus, pathOf, ready } from './writes.ts'
 
 const SEQUENCES = 500
 const WRITES = 20
 const AT_ONCE = 8
 const SEED = 20_260_101
-
-/** Roles that Ann would never approve, and one that she does. */
-const GATED = ['manager', 'svc-realm-admin', '_svc_dob.selfdecrypt']
-const HARMLESS = 'auditor'
 
 /**
  * Mallory may do everything with RoleAssignments and their status, except approve. Ann approves what asks for the
@@ -110,7 +95,7 @@ async function play(world: World, sequence: number, totals: Totals): Promise<voi
   for (let write = 0; write < WRITES; write++) {
     const chosen = pick(MALLORYS, random)
     const seen = random() < 0.2 ? outdated : object
-    const answer = await chosen({ world, object: seen, random })
+    const answer = await chosen({ mallory, object: seen, random })
     story.push(`${chosen.name} ${answer.status}`)
     if (answer.status < 300) totals.passed++
     else totals.refused++
@@ -150,120 +135,5 @@ async function play(world: World, sequence: number, totals: Totals): Promise<voi
       story.push(`the operator reports ${answer.status}`)
       if (answer.status < 300) object = answer.body
     }
-  }
-}
-
-interface Turn {
-  world: World
-  object: Stored
-  random: () => number
-}
-
-type Write = (turn: Turn) => Promise<Answer>
-
-/** Forged or not: names, generations and uids as they are, were, or will be. */
-function forgedEntry({ object, random }: Turn): Stored {
-  const { generation } = object.metadata
-  return entry(object, pick(['mallory', 'ann', 'amy', 'Ann'], random), {
-    decision: pick(['Approved', 'Approved', 'Approved', 'Denied'], random),
-    observedGeneration: pick([generation, generation, generation + 1, Math.max(1, generation - 1)], random),
-    observedUID: pick([object.metadata.uid, object.metadata.uid, 'another'], random),
-  })
-}
-
-function forgedCondition(turn: Turn): Stored {
-  const { approver, observedGeneration, observedUID, decision } = forgedEntry(turn)
-  return condition(turn.object, approver, { type: decision, observedGeneration, observedUID })
-}
-
-function forgedGrant({ object }: Turn): object {
-  const { generation, uid } = object.metadata
-  const grant = { realmUID: 'realm-1', subjectUID: 'user-1', sub: 'sub-of-alice', roles: GATED, generation }
-  const times = { grantedAt: '2026-01-01T00:00:00Z', governed: true, approvers: ['ann'] }
-  return { generation, listedRoles: GATED, serving: { ...grant, ...times }, sub: uid }
-}
-
-const MALLORYS: Write[] = [
-  function editsRoles({ world, object, random }) {
-    const roles = random() < 0.4 ? [HARMLESS] : [HARMLESS, pick(GATED, random)]
-    return merge(world.who('mallory'), object, { spec: { roles } })
-  },
-  function editsReason({ world, object, random }) {
-    return merge(world.who('mallory'), object, { spec: { reason: `because of ${random()}` } })
-  },
-  function editsRequester({ world, object, random }) {
-    return merge(world.who('mallory'), object, { spec: { requestedBy: pick(['mallory', 'carol', 'ann'], random) } })
-  },
-  function editsThroughLax({ world, object, random }) {
-    const spec = { roles: [pick(GATED, random)] }
-    return mergeLax(world.who('mallory'), object, random() < 0.5 ? { spec } : { spec, status: null })
-  },
-  function labels({ world, object, random }) {
-    return merge(world.who('mallory'), object, { metadata: { labels: { a: `${Math.floor(random() * 9)}` } } })
-  },
-  async function recreates({ world, object }) {
-    const answer = await world.who('mallory').call('DELETE', pathOf(object))
-    return answer.status === 404 ? answer : { status: 200, body: {} }
-  },
-  function appliesEntry(turn) {
-    const manager = pick(['of-ann', 'of-mallory', 'of-system:serviceaccount:default:operator'], turn.random)
-    return applyStatus(turn.world.who('mallory'), turn.object, { approvals: [forgedEntry(turn)] }, manager)
-  },
-  function mergesEntries(turn) {
-    const approvals = [...(turn.object.status?.approvals ?? []), forgedEntry(turn)]
-    return mergeStatus(turn.world.who('mallory'), turn.object, { approvals })
-  },
-  function mergesCondition(turn) {
-    const conditions = [...(turn.object.status?.conditions ?? []), forgedCondition(turn)]
-    return mergeStatus(turn.world.who('mallory'), turn.object, { conditions })
-  },
-  function addsCondition(turn) {
-    const path = turn.object.status?.conditions ? '/status/conditions/-' : '/status'
-    const value = turn.object.status?.conditions ? forgedCondition(turn) : { conditions: [forgedCondition(turn)] }
-    return jsonStatus(turn.world.who('mallory'), turn.object, [{ op: 'add', path, value }])
-  },
-  function carriesOver({ world, object }) {
-    const { generation, uid } = object.metadata
-    return jsonStatus(world.who('mallory'), object, [
-      { op: 'replace', path: '/status/approvals/0/observedGeneration', value: generation },
-      { op: 'replace', path: '/status/approvals/0/observedUID', value: uid },
-    ])
-  },
-  function forgesGrant(turn) {
-    return mergeStatus(turn.world.who('mallory'), turn.object, { granted: forgedGrant(turn) })
-  },
-  function changesGrant({ world, object }) {
-    const granted = object.status?.granted
-    const serving = granted?.serving && { ...granted.serving, roles: GATED }
-    return mergeStatus(world.who('mallory'), object, { granted: { ...granted, roles: GATED, serving } })
-  },
-  function forgesThroughLax(turn) {
-    const status = turn.random() < 0.5 ? { approvals: [forgedEntry(turn)] } : { granted: forgedGrant(turn) }
-    return mergeLax(turn.world.who('mallory'), turn.object, { status })
-  },
-  function removesStatus({ world, object }) {
-    return jsonStatus(world.who('mallory'), object, [{ op: 'remove', path: '/status' }])
-  },
-  function restoresStatus(turn) {
-    const status = { ...turn.object.status, approvals: [forgedEntry(turn)], granted: forgedGrant(turn) }
-    return putStatus(turn.world.who('mallory'), turn.object, status)
-  },
-  function dropsEntries({ world, object }) {
-    return mergeStatus(world.who('mallory'), object, { approvals: [] })
-  },
-]
-
-function pick<Item>(items: readonly Item[], random: () => number): Item {
-  return items[Math.floor(random() * items.length)]!
-}
-
-/** mulberry32: 0 … 1, the same numbers for the same seed. */
-function generator(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }

@@ -248,6 +248,29 @@ describe.skipIf(!hasControlPlane())('decisions on a real API server', () => {
     }
   })
 
+  test('an approval that races an edit, or a new object of that name, covers what the approver saw', async () => {
+    const fates = new Set<string>()
+    for (let round = 0; round < 40; round++) {
+      const seen = await world.request({ spec: { roles: ['auditor'] } })
+      const approval = applyStatus(world.who('ann'), seen, { approvals: [entry(seen, 'ann')] })
+      const spec = { roles: ['manager'] }
+      const change =
+        round % 2 === 0
+          ? merge(world.who('gitops'), seen, { spec })
+          : world
+              .who('gitops')
+              .call('DELETE', pathOf(seen))
+              .then(() => world.request({ metadata: { name: seen.metadata.name }, spec }))
+      const [{ status }] = await Promise.all([approval, change])
+      fates.add(status < 300 ? 'approved' : 'refused')
+      const after = await read(world.who('ann'), seen)
+      expect(after.spec.roles).toEqual(['manager'])
+      expect(said(decidedOn(after, surroundings(1)))).toBe('PendingApproval:')
+    }
+    // It went either way, or there was no race.
+    expect(fates).toContain('approved')
+  })
+
   test('with a quorum of two, an entry and a condition by two approvers count', async () => {
     const request = await approve(await world.request({ spec: { roles: ['auditor'] } }))
     const after = await done(mergeStatus(world.who('amy'), request, { conditions: [condition(request, 'amy')] }))

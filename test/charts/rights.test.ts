@@ -325,7 +325,7 @@ describe.skipIf(!hasControlPlane('helm', 'kube-controller-manager'))('an install
   })
 
   // The last one: it takes the release away.
-  test('row 117: is uninstalled without its CRDs, objects and policies', async () => {
+  test('row 117: is uninstalled without its CRDs, objects and policies, and installed over them again', async () => {
     const { code, stderr } = await helm(['uninstall', 'realmkeeper', '--namespace', 'realmkeeper'], {
       kubeconfig: plane.admin.kubeconfig,
     })
@@ -333,6 +333,9 @@ describe.skipIf(!hasControlPlane('helm', 'kube-controller-manager'))('an install
     expect((await plane.admin.call('GET', `${TEAM}/users/alice`)).status).toBe(200)
     expect((await plane.admin.call('GET', `${ADMISSION}/validatingadmissionpolicies/${POLICY}`)).status).toBe(200)
     expect((await plane.admin.call('GET', `${ADMISSION}/validatingadmissionpolicybindings/${POLICY}`)).status).toBe(200)
-    expect((await operator.call('GET', `${TEAM}/users`)).status).toBeOneOf([401, 403])
+    await expect.poll(async () => (await operator.call('GET', `${TEAM}/users`)).status).toBeOneOf([401, 403])
+
+    await install()
+    expect((await plane.admin.call('GET', `${TEAM}/users/alice`)).status).toBe(200)
   })
 })

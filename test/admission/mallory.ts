@@ -1,0 +1,124 @@
+import type { Account, Answer } from '../support/control_plane/account.ts'
+import type { Stored } from './world.ts'
+import { applyStatus, condition, entry, jsonStatus, merge, mergeLax, mergeStatus, pathOf, putStatus } from './writes.ts'
+
+/** Roles that nobody would approve, and one that is. */
+export const GATED = ['manager', 'svc-realm-admin', '_svc_dob.selfdecrypt']
+export const HARMLESS = 'auditor'
+
+/** What a write is made of. Mallory may do everything with RoleAssignments and their status, except approve. */
+export interface Turn {
+  mallory: Account
+  object: Stored
+  random: () => number
+}
+
+export type Write = (turn: Turn) => Promise<Answer>
+
+/** Forged or not: names, generations and uids as they are, were, or will be. */
+function forgedEntry({ object, random }: Turn): Stored {
+  const { generation } = object.metadata
+  return entry(object, pick(['mallory', 'ann', 'amy', 'Ann'], random), {
+    decision: pick(['Approved', 'Approved', 'Approved', 'Denied'], random),
+    observedGeneration: pick([generation, generation, generation + 1, Math.max(1, generation - 1)], random),
+    observedUID: pick([object.metadata.uid, object.metadata.uid, 'another'], random),
+  })
+}
+
+function forgedCondition(turn: Turn): Stored {
+  const { approver, observedGeneration, observedUID, decision } = forgedEntry(turn)
+  return condition(turn.object, approver, { type: decision, observedGeneration, observedUID })
+}
+
+function forgedGrant({ object }: Turn): object {
+  const { generation, uid } = object.metadata
+  const grant = { realmUID: 'realm-1', subjectUID: 'user-1', sub: 'sub-of-alice', roles: GATED, generation }
+  const times = { grantedAt: '2026-01-01T00:00:00Z', governed: true, approvers: ['ann'] }
+  return { generation, listedRoles: GATED, serving: { ...grant, ...times }, sub: uid }
+}
+
+/** One of each kind; the object may be outdated. */
+export const MALLORYS: Write[] = [
+  function editsRoles({ mallory, object, random }) {
+    const roles = random() < 0.4 ? [HARMLESS] : [HARMLESS, pick(GATED, random)]
+    return merge(mallory, object, { spec: { roles } })
+  },
+  function editsReason({ mallory, object, random }) {
+    return merge(mallory, object, { spec: { reason: `because of ${random()}` } })
+  },
+  function editsRequester({ mallory, object, random }) {
+    return merge(mallory, object, { spec: { requestedBy: pick(['mallory', 'carol', 'ann'], random) } })
+  },
+  function editsThroughLax({ mallory, object, random }) {
+    const spec = { roles: [pick(GATED, random)] }
+    return mergeLax(mallory, object, random() < 0.5 ? { spec } : { spec, status: null })
+  },
+  function labels({ mallory, object, random }) {
+    return merge(mallory, object, { metadata: { labels: { a: `${Math.floor(random() * 9)}` } } })
+  },
+  async function recreates({ mallory, object }) {
+    const answer = await mallory.call('DELETE', pathOf(object))
+    return answer.status === 404 ? answer : { status: 200, body: {} }
+  },
+  function appliesEntry(turn) {
+    const manager = pick(['of-ann', 'of-mallory', 'of-system:serviceaccount:default:operator'], turn.random)
+    return applyStatus(turn.mallory, turn.object, { approvals: [forgedEntry(turn)] }, manager)
+  },
+  function mergesEntries(turn) {
+    const approvals = [...(turn.object.status?.approvals ?? []), forgedEntry(turn)]
+    return mergeStatus(turn.mallory, turn.object, { approvals })
+  },
+  function mergesCondition(turn) {
+    const conditions = [...(turn.object.status?.conditions ?? []), forgedCondition(turn)]
+    return mergeStatus(turn.mallory, turn.object, { conditions })
+  },
+  function addsCondition(turn) {
+    const path = turn.object.status?.conditions ? '/status/conditions/-' : '/status'
+    const value = turn.object.status?.conditions ? forgedCondition(turn) : { conditions: [forgedCondition(turn)] }
+    return jsonStatus(turn.mallory, turn.object, [{ op: 'add', path, value }])
+  },
+  function carriesOver({ mallory, object }) {
+    const { generation, uid } = object.metadata
+    return jsonStatus(mallory, object, [
+      { op: 'replace', path: '/status/approvals/0/observedGeneration', value: generation },
+      { op: 'replace', path: '/status/approvals/0/observedUID', value: uid },
+    ])
+  },
+  function forgesGrant(turn) {
+    return mergeStatus(turn.mallory, turn.object, { granted: forgedGrant(turn) })
+  },
+  function changesGrant({ mallory, object }) {
+    const granted = object.status?.granted
+    const serving = granted?.serving && { ...granted.serving, roles: GATED }
+    return mergeStatus(mallory, object, { granted: { ...granted, roles: GATED, serving } })
+  },
+  function forgesThroughLax(turn) {
+    const status = turn.random() < 0.5 ? { approvals: [forgedEntry(turn)] } : { granted: forgedGrant(turn) }
+    return mergeLax(turn.mallory, turn.object, { status })
+  },
+  function removesStatus({ mallory, object }) {
+    return jsonStatus(mallory, object, [{ op: 'remove', path: '/status' }])
+  },
+  function restoresStatus(turn) {
+    const status = { ...turn.object.status, approvals: [forgedEntry(turn)], granted: forgedGrant(turn) }
+    return putStatus(turn.mallory, turn.object, status)
+  },
+  function dropsEntries({ mallory, object }) {
+    return mergeStatus(mallory, object, { approvals: [] })
+  },
+]
+
+export function pick<Item>(items: readonly Item[], random: () => number): Item {
+  return items[Math.floor(random() * items.length)]!
+}
+
+/** mulberry32: 0 … 1, the same numbers for the same seed. */
+export function generator(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
