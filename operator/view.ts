@@ -54,7 +54,13 @@ export interface Registered {
   subjectOf(realm: string, userUid: string): string | undefined
 }
 
-export function createView(source: ResourceSource, index: RelationIndex, registered: Registered): View {
+/** @param areMeant false while a kind that is going, or was made anew, looks like the deletion of all its objects */
+export function createView(
+  source: ResourceSource,
+  index: RelationIndex,
+  registered: Registered,
+  areMeant: (kind: Kind) => boolean = () => true,
+): View {
   const find = <K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
     source.get({ kind, namespace, name }) as ResourceOf<K> | undefined
@@ -81,9 +87,11 @@ export function createView(source: ResourceSource, index: RelationIndex, registe
       if (!realm) {
         // Taken for gone too early, it would take the rows of all that belongs to it along.
         if (!source.completeList('Realm')) throw new NotYet(`not all Realms are known; ${path} may be among the rest`)
+        if (!areMeant('Realm')) throw new NotYet(`the kind Realm was made anew; ${path} is not there yet`)
         return { admitted: false, reason: 'RealmNotFound', message: `there is no Realm ${path}` }
       }
       if (realm.metadata.deletionTimestamp !== undefined) {
+        if (!areMeant('Realm')) throw new NotYet(`the kind Realm is going, and ${path} with it`)
         return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} is being deleted` }
       }
       const labels = source.namespaceLabels(metadata.namespace)
