@@ -8,6 +8,7 @@ import { keyringRole } from './keyring/keyring_role.ts'
 import { runWhileLeading } from './leader_election.ts'
 import type { Election } from './leader_election.ts'
 import { leaseClient } from './lease/lease_client.ts'
+import type { LeaseClient } from './lease/lease_client.ts'
 import { withReadableKeyrings } from './keyring/readable_keyrings.ts'
 import type { Origin } from './origin.ts'
 import { createApiClient } from './source/cluster/api_client.ts'
@@ -53,7 +54,7 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
   const client = createApiClient({ connect, mayWrite, clock })
   // The Lease is what says whether the others may write; an answer that is late is worth nothing.
   const leaseCalls = createApiClient({ connect, mayWrite: () => true, clock, timeoutMillis: LEASE_CALL_MILLIS })
-  const lease = leaseClient(leaseCalls, { namespace: leaseNamespace, name })
+  const lease = noticingReturns(leaseClient(leaseCalls, { namespace: leaseNamespace, name }), () => source.hurry())
   const role = keyringRole({ client, namespace: keyringNamespace, monotonic: () => clock.now(), log })
 
   const secrets = withReadableKeyrings(source.secrets, role, keyringNamespace)
@@ -79,6 +80,25 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
     close() {
       client.close()
       leaseCalls.close()
+    },
+  }
+}
+
+/** The Lease is asked for all the time, so the end of an outage is seen here first. */
+function noticingReturns(lease: LeaseClient, returned: () => void): LeaseClient {
+  let isAway = false
+  return {
+    ...lease,
+    async read() {
+      try {
+        const stored = await lease.read()
+        if (isAway) returned()
+        isAway = false
+        return stored
+      } catch (error) {
+        isAway = true
+        throw error
+      }
     },
   }
 }

@@ -53,7 +53,7 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
   const { store } = deps
   const index = relationIndex()
   const identities = listIdentitiesOf({ source, store, acceptEmpty: options.acceptEmpty })
-  const view = createView(source, index, rows, identities.areSame)
+  const view = createView(source, index, rows, (kind) => identities.areSame(kind))
   const table = controllerTable({ ...deps, waited: (until, seconds) => metrics.waited(until, seconds) })
   let started = false
   let stopped = false

@@ -43,6 +43,8 @@ export interface ClusterSource extends ResourceSource {
   problem(): string | undefined
   /** Every watch, for metrics. */
   watches(): WatchState[]
+  /** The API server is known to answer again: whatever waits for its next try does not wait longer. */
+  hurry(): void
   /**
    * Resolves when all that had happened before the call is held: who begins to lead knows no less than who led before,
    * whose rows would look like leftovers. Waits for an API server that does not answer.
@@ -201,6 +203,9 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
       return `${stale.what}: ${stale.problem ?? `last heard of ${since}`}`
     },
     watches: () => reflectors.map((reflector) => reflector.state()),
+    hurry() {
+      for (const reflector of reflectors) reflector.hurry()
+    },
     async catchUp() {
       await Promise.all(reflectors.map((reflector) => reflector.relist()))
     },

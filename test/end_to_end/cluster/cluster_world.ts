@@ -63,11 +63,14 @@ export interface ClusterWorld {
 export const CLIENT = { client_id: 'shop', client_secret: 'shop-secret-for-development' }
 export const FIELD_SCOPE = 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt'
 export const FIELD_ROLES = ['_svc_dob.selfdecrypt', '_svc_dob.selfencrypt']
+// Several deadlines fit into one test.
+vi.setConfig({ testTimeout: 240_000 })
+
 const QUICKSTART = join(ROOT, 'examples/quickstart')
 const passwordOf = (user: string): string => `${user}-password-1`
 
 /** Tries until it passes. Deadlines are far beyond what anything here takes: machines may be busy. */
-export function until<Result>(attempt: () => Promise<Result> | Result, seconds = 30): Promise<Result> {
+export function until<Result>(attempt: () => Promise<Result> | Result, seconds = 60): Promise<Result> {
   return vi.waitFor(async () => attempt(), { timeout: seconds * 1000, interval: 50 })
 }
 
