@@ -14,8 +14,8 @@ export interface SeenRequest {
   authorization: string | undefined
 }
 
-/** What is answered in the API server's place; `hang` is no answer at all. */
-export type Fault = { status: number; retryAfter?: number; body?: object } | 'hang' | undefined
+/** What is answered in the API server's place; `hang` is no answer at all, `drop` the end of the connection. */
+export type Fault = { status: number; retryAfter?: number; body?: object } | 'hang' | 'drop' | undefined
 
 /** Stands before an API server and breaks what goes through it. */
 export interface FaultProxy {
@@ -27,8 +27,8 @@ export interface FaultProxy {
   /** Asked for each request; one rule at a time. */
   setFault(rule: (request: SeenRequest) => Fault): void
   clearFault(): void
-  /** While on, watches are open and nothing arrives on them. */
-  setSilence(on: boolean): void
+  /** While on, watches are open and nothing arrives on them; with a text, on those whose URL has it in it. */
+  setSilence(on: boolean | string): void
   /** Sends an event on every open watch whose URL has `part` in it, and ends it. Tells how many those were. */
   inject(part: string, event: object): number
   /** Ends every connection, from one moment to the next. */
@@ -45,7 +45,7 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
   const watches = new Set<{ url: string; response: ServerResponse }>()
   let connections = 0
   let rule: (request: SeenRequest) => Fault = () => undefined
-  let silent = false
+  let silent: boolean | string = false
 
   const shown = authority.issueServer(['127.0.0.1'])
   const server: Server & TlsServer = createServer({ cert: shown.certificate, key: shown.key }, (incoming, response) => {
@@ -53,6 +53,7 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
     requests.push(seen)
     const fault = rule(seen)
     if (fault === 'hang') return
+    if (fault === 'drop') return void incoming.socket.destroy()
     if (fault) return answer(response, fault)
     forward({ identity: as.identity, incoming, response, url })
       .then((answered) => pass(answered, response, seen))
@@ -70,7 +71,8 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
     const watch = { url, response }
     if (isWatch) watches.add(watch)
     answered.on('data', (chunk: Buffer) => {
-      if (!isWatch || !silent) response.write(chunk)
+      const isSilent = isWatch && (typeof silent === 'string' ? url.includes(silent) : silent)
+      if (!isSilent) response.write(chunk)
     })
     answered.once('end', () => response.end())
     answered.once('error', () => response.destroy())
@@ -120,7 +122,7 @@ function requestOf({ method = '', url = '', headers }: IncomingMessage): SeenReq
   return { method, url, isWatch: /[?&]watch=(?:1|true)/.test(url), authorization: headers.authorization }
 }
 
-function answer(response: ServerResponse, { status, retryAfter, body }: Exclude<Fault, 'hang' | undefined>): void {
+function answer(response: ServerResponse, { status, retryAfter, body }: Exclude<Fault, string | undefined>): void {
   response.writeHead(status, {
     'Content-Type': 'application/json',
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),

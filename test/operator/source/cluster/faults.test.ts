@@ -46,6 +46,11 @@ describe.skipIf(!hasControlPlane())('row 121: an API server that fails', () => {
     return typeof spec === 'object' && spec !== null && Reflect.get(spec, 'email')
   }
   const requestsFor = (part: string): number => proxy.requests.filter(({ url }) => url.includes(part)).length
+  const listsOf = (one: ClusterWorld, what: string): number | undefined =>
+    one
+      .source()
+      .watches()
+      .find((watch) => watch.what.startsWith(what))?.lists
   const failures = (one: ClusterWorld): number =>
     one
       .source()
@@ -117,6 +122,7 @@ describe.skipIf(!hasControlPlane())('row 121: an API server that fails', () => {
     const broken = { kind: 'Status', status: 'Failure', reason: 'InternalError', message: 'etcd', code: 500 }
     proxy.inject(USERS, { type: 'ERROR', object: broken })
     await one.eventually(() => emailOf(one) === 'unseen@example.com')
+    expect(listsOf(one, 'users.')).toBe(2)
   })
 
   test('history that is really gone: compacted, and the server restarted', async () => {
@@ -195,12 +201,7 @@ describe.skipIf(!hasControlPlane())('row 121: an API server that fails', () => {
     proxy.setSilence(true)
     await one.apply(user('alice'))
     await one.eventually(() => one.source().get(alice))
-    expect(
-      one
-        .source()
-        .watches()
-        .find(({ what }) => what.startsWith('users.'))?.lists,
-    ).toBeGreaterThan(1)
+    expect(listsOf(one, 'users.')).toBeGreaterThan(1)
   })
 
   test('a watch of which nothing is heard is stale: not ready, and its list is not taken for complete', async () => {
@@ -250,6 +251,22 @@ describe.skipIf(!hasControlPlane())('row 121: an API server that fails', () => {
     const before = proxy.connections()
     for (let call = 0; call < 100; call++) await one.source().secrets.read({ namespace: 'default', name: 'nothing' })
     expect(proxy.connections() - before).toBeLessThan(5)
+  })
+
+  test('a kept connection that the other side ended is no reason to fail', async () => {
+    const one = await world()
+    const name = { namespace: 'default', name: 'nothing' }
+    for (let round = 0; round < 5; round++) {
+      expect(await one.source().secrets.read(name)).toBeUndefined()
+      let dropped = false
+      proxy.setFault(({ url }) => {
+        if (dropped || !url.endsWith('/nothing')) return undefined
+        dropped = true
+        return 'drop'
+      })
+      expect(await one.source().secrets.read(name)).toBeUndefined()
+      expect(dropped).toBe(true)
+    }
   })
 
   test('a token that was swapped in its file is used, without a restart', async () => {
