@@ -105,6 +105,8 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       cancelRetry()
       await trying
       await reconciling?.stop()
+      // Also where it had begun, and what comes after it failed.
+      await options.enforcement?.stop()
     },
   }
 }

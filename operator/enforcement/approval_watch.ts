@@ -233,6 +233,7 @@ export function approvalWatch({ access, required, trustExisting, clock, log }: A
       stopped = true
       cancelTimer()
       await unwatch?.()
+      unwatch = undefined
       await ticking
       await turn
     },

@@ -249,6 +249,14 @@ test.for<[string, (present: RoleAssignmentResource) => RoleAssignmentResource[]]
   await expect(watch.current().prove(resource)).rejects.toThrow('it changed since it was read')
 })
 
+test('where nothing could be tried, nothing is proven', async () => {
+  const watch = await enforcing()
+  const resource = assignmentWith(['ann'])
+  policies.assignments = [resource]
+  policies.trial = { result: 'none' }
+  await expect(watch.current().prove(resource)).rejects.toThrow('could not be tried')
+})
+
 test('silence proves nothing, and is no gap', async () => {
   const watch = await enforcing()
   const resource = assignmentWith(['ann'])

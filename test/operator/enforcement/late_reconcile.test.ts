@@ -1,0 +1,94 @@
+import { beforeEach, expect, test } from 'vitest'
+import type { ApprovalEnforcement } from '../../../operator/approval_enforcement.ts'
+import { setAsideDecisions } from '../../../operator/enforcement/set_aside.ts'
+import { roleAssignmentReconciler } from '../../../operator/reconcilers/role_assignment.ts'
+import type { RealmResource } from '../../../operator/resource_types.ts'
+import { storeAccess } from '../../../operator/store_access.ts'
+import type { StoreAccess } from '../../../operator/store_access.ts'
+import type { View } from '../../../operator/view.ts'
+import { listDecisions } from '../../../store/decisions.ts'
+import { takeEpoch } from '../../../store/operator_epoch.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { assignmentWith } from './memory_policies.ts'
+
+let store: StoreAccess
+
+beforeEach(async () => {
+  const database = await testDatabase()
+  const epoch = await takeEpoch(database.pool, 'test')
+  store = storeAccess({ pool: database.pool, epoch, now: () => new Date(), auditWriter: 'operator/test' })
+  return () => database.drop()
+})
+
+const REALM: RealmResource = {
+  apiVersion: 'realmkeeper.io/v1alpha1',
+  kind: 'Realm',
+  metadata: {
+    name: 'acme',
+    namespace: 'acme',
+    uid: 'realm-1',
+    generation: 1,
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  },
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a RoleAssignment looks at
+  spec: {
+    roles: [{ name: 'reader' }],
+    identityGovernance: { enabled: true, requiredApprovals: 1 },
+  } as RealmResource['spec'],
+}
+
+const VIEW: View = {
+  realmFor: () => ({ admitted: true, name: 'acme', uid: 'realm-1', resource: REALM }),
+  find: () => undefined,
+  holderOf: () => undefined,
+  knownAs: () => [],
+  subjectOf: () => undefined,
+}
+
+const ENFORCED: ApprovalEnforcement = {
+  mode: 'enforced',
+  required: true,
+  reason: 'Enforced',
+  message: '',
+  statusTrusted: true,
+  prove: async () => ENFORCED,
+}
+
+test('a reconcile that is under way while decisions are set aside does not record them', async () => {
+  const resource = assignmentWith(['forged'])
+  const reconcile = (enforcement: ApprovalEnforcement) =>
+    roleAssignmentReconciler({ store, approvalEnforcement: () => enforcement }).reconcile(resource, VIEW)
+
+  const late: ApprovalEnforcement = {
+    ...ENFORCED,
+    async prove() {
+      expect(await setAsideDecisions(store, resource)).toEqual(['forged'])
+      return ENFORCED
+    },
+  }
+  await expect(reconcile(late)).rejects.toThrow('its row changed since it was read')
+  expect(await listDecisions(store.db, 'uid-1')).toEqual([])
+
+  const { conditions } = await reconcile(ENFORCED)
+  expect(conditions).toEqual([expect.objectContaining({ type: 'Ready', reason: 'DecisionUnproven' })])
+  expect(await listDecisions(store.db, 'uid-1')).toEqual([])
+})
+
+test('what is known is looked at again before a decision is recorded', async () => {
+  const resource = assignmentWith(['ann'])
+  const gap: ApprovalEnforcement = { ...ENFORCED, mode: 'gap', statusTrusted: false, prove: async () => gap }
+  const stale: ApprovalEnforcement = { ...ENFORCED, prove: async () => gap }
+  const reconcile = roleAssignmentReconciler({ store, approvalEnforcement: () => stale })
+  const { conditions } = await reconcile.reconcile(resource, VIEW)
+  expect(conditions).toEqual([expect.objectContaining({ type: 'Ready', reason: 'ApprovalNotEnforced' })])
+  expect(await listDecisions(store.db, 'uid-1')).toEqual([])
+})
+
+test('a status waits to be believed while nothing is known of the policies', async () => {
+  const resource = assignmentWith([])
+  resource.status = { granted: { generation: 1 } }
+  const unchecked: ApprovalEnforcement = { ...ENFORCED, mode: 'unchecked', statusTrusted: false }
+  const reconcile = roleAssignmentReconciler({ store, approvalEnforcement: () => unchecked })
+  await expect(reconcile.reconcile(resource, VIEW)).rejects.toThrow('not known yet whether its status can be believed')
+})
