@@ -25,6 +25,8 @@ beforeAll(async () => {
         clientId: 'plain',
         settings: { accessTokenType: 'JWT', accessTokenLifetimeSeconds: 60, defaultScopes: [] },
       })
+      // What no Client may list: the role alone gives such a scope, wherever it stands.
+      await world.addClient({ clientId: 'eager', settings: { defaultScopes: ['_svc_dob.selfencrypt', 'email'] } })
       await world.grant('acme', sub, ['reader', 'undefined-role', '_svc_dob.selfdecrypt', '_svc_gone.selfencrypt'])
       await world.grant('acme', 'everybody', ['writer'])
     },
@@ -181,6 +183,11 @@ describe('scopes of fields', () => {
     const { status, body } = await server.token({ ...ALICE, scope })
     expect(status).toBe(200)
     expect(body.scope).toBe('openid _svc_dob.selfdecrypt profile email')
+  })
+
+  test('are no default of a client, whatever its row says', async () => {
+    const { body } = await server.token({ ...ALICE, client_id: 'eager', client_secret: undefined })
+    expect(body.scope).toBe('openid email')
   })
 
   test.for(['_svc_DOB.selfdecrypt', '_svc_dob.selfdestroy', '_svc_.selfencrypt', `_svc_${'x'.repeat(49)}.selfencrypt`])(
