@@ -1,3 +1,4 @@
+// Over 250 lines: listing, watching and recovering from either are one loop, and are read together.
 import type { Logger } from 'pino'
 import type { Clock } from '../../clock.ts'
 import { backoffMillis } from '../../queue.ts'
