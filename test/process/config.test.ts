@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ConfigError, childEnvironment, readConfig } from '../../process/config.ts'
+import { ConfigError, apiServerOfPod, childEnvironment, readConfig } from '../../process/config.ts'
 import { OPERATOR_SETTINGS, SERVER_SETTINGS } from '../../process/settings.ts'
 
 const NEEDED = { databaseUrl: 'postgres://u:p@db/x', baseUrl: 'https://id.example.org' }
@@ -107,4 +107,20 @@ test('a child process inherits everything but configuration', () => {
   } finally {
     delete process.env.REALMKEEPER_LOG_LEVEL
   }
+})
+
+test('namespaces to watch are names, each once; none is all of them', () => {
+  const watched = (given?: string): string[] =>
+    readConfig(OPERATOR_SETTINGS, { ...NEEDED, watchNamespaces: given }, {}).watchNamespaces
+  expect(watched()).toEqual([])
+  expect(watched('shop, team-a,shop')).toEqual(['shop', 'team-a'])
+  for (const wrong of ['Shop', 'a/b', '*', '-a']) expect(() => watched(wrong)).toThrow(/must be names of namespaces/)
+})
+
+test('a pod knows where its API server is', () => {
+  expect(apiServerOfPod({ KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' })).toEqual({
+    host: '10.0.0.1',
+    port: '443',
+  })
+  expect(apiServerOfPod({ KUBERNETES_SERVICE_HOST: '10.0.0.1' })).toBeUndefined()
 })
