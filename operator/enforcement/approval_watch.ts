@@ -15,6 +15,7 @@ import type { Act, Finding, Standing } from './judge.ts'
 import { lookAtPolicies } from './look.ts'
 import { NoAnswer } from './policy_access.ts'
 import type { PolicyAccess } from './policy_access.ts'
+import { said } from './said.ts'
 import { setAsideDecisions } from './set_aside.ts'
 import { doStatusesAgree } from './statuses_agree.ts'
 
@@ -237,15 +238,5 @@ export function approvalWatch({ access, required, trustExisting, clock, log }: A
       await ticking
       await turn
     },
-  }
-}
-
-function said(standing: Standing): Pick<ApprovalEnforcement, 'mode' | 'reason' | 'message'> {
-  if (standing.mode === 'gap') return { mode: 'gap', reason: standing.reason, message: standing.message }
-  if (standing.mode === 'unchecked') return { mode: 'unchecked', reason: 'Unchecked', message: standing.message }
-  return {
-    mode: 'enforced',
-    reason: 'Enforced',
-    message: 'the admission policies are as shipped, and refuse decisions by who may not decide',
   }
 }
