@@ -11,7 +11,8 @@ test('row 70: what is under way when a server ends is answered, with its connect
   // Every request has begun and none is complete.
   const head = `POST /auth/realms/acme/protocol/openid-connect/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n\r\n`
   for (const { socket } of connections) socket.write(head + form.slice(0, 10))
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  // Long enough for a busy machine to have let them all in.
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
   const stopped = server.stop()
   for (const { socket } of connections) socket.write(form.slice(10))
   const answers = await Promise.all(connections.map(({ closed }) => closed))

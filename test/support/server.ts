@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { ListenError } from '../../process/listen.ts'
 import { createLog } from '../../process/log.ts'
 import type { ServerConfig } from '../../process/settings.ts'
 import { runServer } from '../../server/main.ts'
@@ -87,30 +88,12 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     log.push(line)
     recordLogLine('server', line)
   }
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const config: ServerConfig = {
-    databaseUrl: database.url,
-    databaseConnections: 10,
-    baseUrl: url,
-    listenHost: '127.0.0.1',
-    listenPort: port,
-    healthPort: 0,
-    trustedProxies: [],
-    failedLoginsPerAddress: 0,
-    failedLoginsPerClient: 0,
-    failedDecryptsPerSubject: 60,
-    keyringNamespace: 'realmkeeper',
-    keyringDir,
-    kubeconfig: undefined,
-    shutdownSeconds: 5,
-    logLevel: 'debug',
-    ...options.config,
-  }
-  const running = await runServer(config, {
-    now,
-    log: createLog({ name: 'server', level: config.logLevel, destination: { write: takeLine } }),
-  })
+  const { running, url } = await onFreePort((port) =>
+    runServer(configured(port, { database, keyringDir, ...options }), {
+      now,
+      log: createLog({ name: 'server', level: 'debug', destination: { write: takeLine } }),
+    }),
+  )
   if (options.waitUntilWarm !== false) await running.warm
 
   const request: TestServer['request'] = (path, { method, form, body, json, headers } = {}) => {
@@ -137,6 +120,44 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       if (!options.database) await database.drop()
       if (options.keyringDir === undefined) await rm(keyringDir, { recursive: true, force: true })
     },
+  }
+}
+
+/** Whoever asks for a port may lose it before it listens: another process asks for any port as well. */
+async function onFreePort<Running>(
+  start: (port: number) => Promise<Running>,
+): Promise<{ running: Running; url: string }> {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort()
+    try {
+      return { running: await start(port), url: `http://127.0.0.1:${port}` }
+    } catch (error) {
+      if (!(error instanceof ListenError) || attempt === 5) throw error
+    }
+  }
+}
+
+function configured(
+  port: number,
+  { database, keyringDir, config }: { database: TestDatabase; keyringDir: string; config?: Partial<ServerConfig> },
+): ServerConfig {
+  return {
+    databaseUrl: database.url,
+    databaseConnections: 10,
+    baseUrl: `http://127.0.0.1:${port}`,
+    listenHost: '127.0.0.1',
+    listenPort: port,
+    healthPort: 0,
+    trustedProxies: [],
+    failedLoginsPerAddress: 0,
+    failedLoginsPerClient: 0,
+    failedDecryptsPerSubject: 60,
+    keyringNamespace: 'realmkeeper',
+    keyringDir,
+    kubeconfig: undefined,
+    shutdownSeconds: 5,
+    logLevel: 'debug',
+    ...config,
   }
 }
 
