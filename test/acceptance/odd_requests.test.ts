@@ -16,6 +16,7 @@ beforeAll(async () => {
   server = await startServer({
     prepare: async (world) => {
       await addAcme(world)
+      await world.addClient({ clientId: 'sandboxed', settings: { webOrigins: ['null', '*', 'https://page.test/'] } })
       await world.addRealm({ realm: 'closed', enabled: false })
       await world.addRealm({ realm: 'keyless' }, null)
     },
@@ -125,6 +126,17 @@ describe('row 54: what is public, when it is refused', () => {
       expect(answer.headers.get('cache-control')).toBe('no-store')
     })
   })
+})
+
+test('row 54: what is no origin is nobody’s, though a row lists it', async () => {
+  for (const origin of ['null', '*', 'https://page.test/']) {
+    const answer = await server.token(
+      { ...ALICE, client_id: 'sandboxed', client_secret: undefined },
+      { headers: { origin } },
+    )
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  }
 })
 
 describe('callers that go away', () => {

@@ -29,6 +29,9 @@ beforeAll(async () => {
         maxWaitSeconds: 900,
         failureResetSeconds: 9,
       }
+      await world.addRealm({ realm: 'trusting', bruteForce: off })
+      await world.addClient({ realm: 'trusting', clientId: 'app' })
+      await world.addUser({ realm: 'trusting', username: 'alice' }, ALICE.password)
       await world.addRealm({ realm: 'slow', passwordHashing: SLOW, bruteForce: off })
       await world.addClient({ realm: 'slow', clientId: 'app' })
       await world.addUser({ realm: 'slow', username: 'alice' }, ALICE.password)
@@ -96,6 +99,15 @@ describe('row 22, 23: guessing one user’s password', () => {
     const spellings = ['variant', 'VARIANT', 'Variant', ' variant', 'variant ', 'ｖariant', 'vaRIANT', 'variant\u00a0']
     for (const spelling of [...spellings, 'variant', 'variant']) await failTimes(spelling, 1)
     expect(await login('VARIANT', 'variant-password')).toMatchObject(badCredentials)
+  })
+
+  test('a realm that wants no protection locks nobody', async () => {
+    const log = (password: string) =>
+      server.request('/auth/realms/trusting/protocol/openid-connect/token', {
+        form: { ...ALICE, client_id: 'app', password },
+      })
+    for (let tries = 0; tries < 12; tries++) expect(await log('wrong')).toMatchObject(badCredentials)
+    expect(await log(ALICE.password)).toMatchObject({ status: 200 })
   })
 
   test('a name that nobody has is counted all the same', async () => {
