@@ -51,6 +51,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   const { pool, databaseUrl, source, holder, metrics, clock, random, now, log } = options
   const failure = Promise.withResolvers<Error>()
   let reconciling: Reconciling | undefined
+  const stopping = Promise.withResolvers<void>()
   let stopped = false
   let trying: Promise<void> = Promise.resolve()
   let cancelRetry = (): void => {}
@@ -60,6 +61,9 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     if (applied.length > 0) log.info({ migrations: applied }, 'the schema was brought up to date')
     const epoch = await takeEpoch(pool, holder)
     log.info({ epoch }, 'this operator leads')
+    // After the fence: whatever the former leader wrote into rows, its resource is known by now.
+    await Promise.race([source.catchUp?.(), stopping.promise])
+    if (stopped) throw new Error('stopped before it began')
     const store = storeAccess({ pool, epoch, now, auditWriter: `operator/${holder}` })
     const rows = createRows()
     const deps = { ...options.reconcilers, store, rows }
@@ -102,6 +106,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     stats: (kind) => reconciling?.stats(kind),
     async stop() {
       stopped = true
+      stopping.resolve()
       cancelRetry()
       await trying
       await reconciling?.stop()

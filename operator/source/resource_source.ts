@@ -32,6 +32,12 @@ export interface ResourceSource {
   completeList(kind: Kind): { identity: string } | undefined
 
   /**
+   * Resolves when all that had happened before the call is held: who begins to lead has to know no less than who led
+   * before, or rows of that one look like leftovers. Waits for an API server that does not answer.
+   */
+  catchUp?(): Promise<void>
+
+  /**
    * The identity of a kind, also while its list is not complete; a text of its own while the kind is being deleted,
    * when its objects go as if somebody deleted each. Undefined while it is not known.
    */

@@ -45,11 +45,6 @@ export interface ClusterSource extends ResourceSource {
   watches(): WatchState[]
   /** The API server is known to answer again: whatever waits for its next try does not wait longer. */
   hurry(): void
-  /**
-   * Resolves when all that had happened before the call is held: who begins to lead knows no less than who led before,
-   * whose rows would look like leftovers. Waits for an API server that does not answer.
-   */
-  catchUp(): Promise<void>
 }
 
 /**
@@ -182,9 +177,11 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     get: (key) => kinds[key.kind].cache.get(key)?.resource,
 
     completeList(kind) {
-      const identity = kinds[kind].identity.current()
-      if (identity === undefined || !kinds[kind].reflectors.every(isFresh)) return undefined
-      return { identity }
+      const { identity, reflectors } = kinds[kind]
+      const current = identity.current()
+      // What a kind that is going still lists is on its way out, whoever wants it to stay.
+      if (current === undefined || identity.isGoing() || !reflectors.every(isFresh)) return undefined
+      return { identity: current }
     },
 
     identity: (kind) => kinds[kind].identity.current(),

@@ -16,6 +16,8 @@ export interface KindIdentity {
    * equal answers are the same CRD, alive in between.
    */
   current(): string | undefined
+  /** True while the CRD is being deleted, and all its objects with it. */
+  isGoing(): boolean
   /** Looks now, so that `current` is no older than the call. Rejects with ApiError when it cannot be found out. */
   look(): Promise<void>
   sink: Sink
@@ -30,8 +32,10 @@ export function kindIdentity(options: { kind: Kind; client: ApiClient; changed: 
   let latest = ''
   let next: Promise<void> | undefined
 
+  const isGoing = (): boolean => crd?.deletionTimestamp !== undefined
+
   function current(): string | undefined {
-    return crd && (crd.deletionTimestamp === undefined ? crd.uid : `${crd.uid} being deleted`)
+    return crd && (isGoing() ? `${crd.uid} being deleted` : crd.uid)
   }
 
   /** Looks and watches overtake each other. */
@@ -61,6 +65,7 @@ export function kindIdentity(options: { kind: Kind; client: ApiClient; changed: 
   let asking: Promise<void> = Promise.resolve()
   return {
     current,
+    isGoing,
     look() {
       // Those who come while one look is under way share the next one: the present one may have begun too early.
       next ??= asking
