@@ -199,6 +199,11 @@ test('row 55: they are answered while Postgres is away, and nothing else is', as
   database.cut()
   try {
     await eventually(async () => expect((await server.token(ALICE)).status).toBe(503))
+    // For so long that nothing else is answered from memory any more.
+    await eventually(async () => {
+      const { checks } = JSON.parse(await (await fetch(`${server.healthUrl}/readyz`)).text())
+      expect(checks.changes).toBe('the change log is not followed')
+    })
     const during = await Promise.all([...DISCOVERY, CERTS, INFO].map((path) => server.request(path)))
     expect(during.map(({ status, text }) => [status, text])).toEqual(before.map(({ text }) => [200, text]))
     expect(during[2]!.headers.get('cache-control')).toBe('public, max-age=300')
