@@ -3,6 +3,8 @@ export interface ApiObject {
   apiVersion?: string
   kind?: string
   metadata: ApiMetadata
+  /** Read from `managedFields` of an object that was slimmed. */
+  owned?: OwnedStatus
   [member: string]: unknown
 }
 
@@ -19,6 +21,12 @@ export interface ApiMetadata {
   annotations?: Record<string, string>
   ownerReferences?: { uid: string; controller?: boolean }[]
   managedFields?: ManagedFields[]
+}
+
+/** Members of status, and conditions by type, that the operator applied (KEP-555). */
+export interface OwnedStatus {
+  fields: readonly string[]
+  conditions: readonly string[]
 }
 
 /** One entry of `metadata.managedFields` (KEP-555). */

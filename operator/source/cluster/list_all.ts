@@ -1,6 +1,7 @@
 import type { ApiClient, ApiRequest } from './api_client.ts'
 import type { ApiList, ApiObject } from './api_object.ts'
 import { isStatus } from './api_error.ts'
+import { slimmed } from './received_object.ts'
 
 export interface Listed {
   objects: ApiObject[]
@@ -22,7 +23,7 @@ export async function listAll(
   } catch (error) {
     if (!isStatus(error, 410)) throw error
     const { items, metadata } = await client.list({ ...request, method: 'GET' })
-    return { objects: items, resourceVersion: metadata.resourceVersion }
+    return { objects: items.map(slimmed), resourceVersion: metadata.resourceVersion }
   }
 }
 
@@ -36,7 +37,8 @@ async function pages(
   let next: string | undefined
   do {
     page = await client.list({ ...request, method: 'GET', query: { ...request.query, limit, continue: next } })
-    objects.push(...page.items)
+    // Page by page: all of them with their bookkeeping are several times as much.
+    for (const object of page.items) objects.push(slimmed(object))
     next = page.metadata.continue
   } while (next)
   return { objects, resourceVersion: page.metadata.resourceVersion }

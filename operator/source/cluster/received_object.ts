@@ -1,7 +1,7 @@
 import type { Kind, Resource } from '../resource.ts'
 import { API_VERSION } from './api_paths.ts'
 import { FIELD_MANAGER } from './api_object.ts'
-import type { ApiObject, FieldSet, ManagedFields } from './api_object.ts'
+import type { ApiObject, FieldSet, ManagedFields, OwnedStatus } from './api_object.ts'
 
 /** An object of one of the four kinds, and what of its status is the operator's. */
 export interface Received {
@@ -9,22 +9,27 @@ export interface Received {
   owned: OwnedStatus
 }
 
-/** Members of status, and conditions by type, that the operator applied (KEP-555). */
-export interface OwnedStatus {
-  fields: readonly string[]
-  conditions: readonly string[]
-}
-
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /**
- * What the operator keeps of an object. Two thirds of one that was applied are bookkeeping about its authors, which
- * ten thousand objects would hold in memory.
+ * An object without the bookkeeping about its authors. That is two thirds of one that was applied, which ten thousand
+ * objects would hold in memory.
  */
+export function slimmed({ metadata, ...object }: ApiObject): ApiObject {
+  const { managedFields, annotations, ...kept } = metadata
+  const { [LAST_APPLIED]: _, ...notes } = annotations ?? {}
+  return {
+    ...object,
+    metadata: { ...kept, ...(Object.keys(notes).length > 0 && { annotations: notes }) },
+    owned: object.owned ?? ownedStatus(managedFields),
+  }
+}
+
+/** What the operator keeps of an object. */
 export function receive(kind: Kind, object: ApiObject): Received {
-  const { name, namespace = '', uid, resourceVersion, creationTimestamp, generation = 0 } = object.metadata
-  const { deletionTimestamp, finalizers, labels, annotations, managedFields } = object.metadata
-  const { [LAST_APPLIED]: _, ...kept } = annotations ?? {}
+  const { metadata, owned = NOTHING, spec = {}, status } = slimmed(object)
+  const { name, namespace = '', uid, resourceVersion, creationTimestamp, generation = 0 } = metadata
+  const { deletionTimestamp, finalizers, labels, annotations } = metadata
   const resource: Resource = {
     apiVersion: API_VERSION,
     kind,
@@ -38,12 +43,12 @@ export function receive(kind: Kind, object: ApiObject): Received {
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(finalizers && { finalizers }),
       ...(labels && { labels }),
-      ...(Object.keys(kept).length > 0 && { annotations: kept }),
+      ...(annotations && { annotations }),
     },
-    spec: object.spec ?? {},
-    ...(isObject(object.status) && { status: object.status }),
+    spec,
+    ...(isObject(status) && { status }),
   }
-  return { resource, owned: ownedStatus(managedFields) }
+  return { resource, owned }
 }
 
 const NOTHING: OwnedStatus = { fields: [], conditions: [] }

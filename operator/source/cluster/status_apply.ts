@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Condition, Resource } from '../resource.ts'
 import type { StatusPatch } from '../resource_source.ts'
 import { API_VERSION } from './api_paths.ts'
-import type { OwnedStatus, Received } from './received_object.ts'
+import type { OwnedStatus } from './api_object.ts'
+import type { Received } from './received_object.ts'
 
 type Status = Record<string, unknown> & { conditions?: Condition[] }
 

@@ -17,7 +17,7 @@ export interface Timings {
 }
 
 export const TIMINGS: Timings = {
-  pageSize: 500,
+  pageSize: 250,
   stallMillis: 150_000,
   // Silence, a second silence, and the list that follows.
   staleMillis: 360_000,
