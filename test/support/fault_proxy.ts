@@ -72,7 +72,7 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
     if (isWatch) watches.add(watch)
     answered.on('data', (chunk: Buffer) => {
       const isSilent = isWatch && (typeof silent === 'string' ? url.includes(silent) : silent)
-      if (!isSilent) response.write(chunk)
+      if (!isSilent && !response.writableEnded) response.write(chunk)
     })
     answered.once('end', () => response.end())
     answered.once('error', () => response.destroy())

@@ -47,7 +47,7 @@ export const APPLY_PATCH = 'application/apply-patch+yaml'
 const TIMEOUT_MILLIS = 30_000
 const RELOAD_MILLIS = 1_000
 const IDLE_MILLIS = 60_000
-const KEEP_ALIVE = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, timeout: IDLE_MILLIS }
+const CALLS = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, timeout: IDLE_MILLIS }
 
 /**
  * The configuration and the credentials are the Kubernetes client's; the calls are made here, over connections that
@@ -56,18 +56,24 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, ti
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { connect, mayWrite, clock, timeoutMillis = TIMEOUT_MILLIS } = options
-  const agents = { 'https:': new https.Agent(KEEP_ALIVE), 'http:': new http.Agent(KEEP_ALIVE) }
+  const agents = { 'https:': new https.Agent(CALLS), 'http:': new http.Agent(CALLS) }
+  // A watch holds its connection for minutes: many of them must leave room for calls.
+  const watchAgents = { 'https:': new https.Agent(), 'http:': new http.Agent() }
   let config: KubeConfig | undefined
   let loadedAt = 0
 
   function load(): KubeConfig {
-    config = connect()
     loadedAt = clock.now()
-    return config
+    try {
+      config = connect()
+      return config
+    } catch (error) {
+      throw unreachable('kubeconfig', error)
+    }
   }
 
   /** What is asked for in vain is asked for again where that is harmless, or with other credentials. */
-  async function call(request: ApiRequest): Promise<IncomingMessage> {
+  async function call(request: AnyRequest): Promise<IncomingMessage> {
     const used = config ?? load()
     try {
       return await once(request, used)
@@ -80,7 +86,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
-  async function once(request: ApiRequest, from: KubeConfig): Promise<IncomingMessage> {
+  async function once(request: AnyRequest, from: KubeConfig): Promise<IncomingMessage> {
     const name = `${request.method} ${request.path}`
     if (request.method !== 'GET' && !mayWrite()) {
       throw new ResourceConflict(`${name}: this process does not lead now, so it writes nothing`)
@@ -106,13 +112,14 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
-  async function requestOptions(request: ApiRequest, from: KubeConfig, url: URL): Promise<RequestOptions> {
+  async function requestOptions(request: AnyRequest, from: KubeConfig, url: URL): Promise<RequestOptions> {
     const credentials: https.RequestOptions = {}
     await from.applyToHTTPSOptions(credentials).catch((error: unknown) => {
       throw unreachable(`${request.method} ${request.path}: credentials`, error)
     })
     const isProxied = from.getCurrentCluster()?.proxyUrl !== undefined
-    const agent = url.protocol === 'http:' ? agents['http:'] : agents['https:']
+    const own = request.isWatch ? watchAgents : agents
+    const agent = url.protocol === 'http:' ? own['http:'] : own['https:']
     return {
       ...credentials,
       method: request.method,
@@ -152,11 +159,15 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       if (hasMembers(body, 'items')) return { metadata: body.metadata, items: body.items ?? [] }
       throw unreachable(`${request.method} ${request.path}`, 'the answer is no list')
     },
-    stream: call,
+    stream: (request) => call({ ...request, isWatch: true }),
     close() {
-      for (const agent of Object.values(agents)) agent.destroy()
+      for (const agent of [...Object.values(agents), ...Object.values(watchAgents)]) agent.destroy()
     },
   }
+}
+
+interface AnyRequest extends ApiRequest {
+  isWatch?: boolean
 }
 
 /** A kept connection that the other side had closed already: the call was not heard. */

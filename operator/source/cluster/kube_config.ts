@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
+import { parse } from 'yaml'
 
 export interface KubeConfigOptions {
   /** A kubeconfig file. Default: KUBECONFIG, then `~/.kube/config`, then the ServiceAccount of the pod. */
@@ -21,7 +24,7 @@ export function loadKubeConfig({ file, context }: KubeConfigOptions = {}): KubeC
   const from = file ?? 'the kubeconfig'
   try {
     if (file === undefined) config.loadFromDefault()
-    else config.loadFromFile(file)
+    else loadFile(config, file)
   } catch (error) {
     const code: unknown = error instanceof Error && Reflect.get(error, 'code')
     const why = code === 'ENOENT' ? 'there is no such file' : 'it is no kubeconfig that can be read'
@@ -38,4 +41,21 @@ export function loadKubeConfig({ file, context }: KubeConfigOptions = {}): KubeC
     throw new KubeConfigError('no cluster is configured: set KUBECONFIG, or run in a pod with a ServiceAccount')
   }
   return config
+}
+
+/** With `tokenFile` of a user, which the Kubernetes client knows only of the ServiceAccount of a pod. */
+function loadFile(config: KubeConfig, file: string): void {
+  config.loadFromFile(file)
+  const { users }: { users?: NamedUser[] } = parse(readFileSync(file, 'utf8'))
+  for (const { name, user } of users ?? []) {
+    const loaded = config.getUser(name)
+    if (!loaded || !user?.tokenFile) continue
+    const tokenFile = resolve(dirname(file), user.tokenFile)
+    Object.assign(loaded, { authProvider: { name: 'tokenFile', config: { tokenFile } } })
+  }
+}
+
+interface NamedUser {
+  name: string
+  user?: { tokenFile?: string }
 }

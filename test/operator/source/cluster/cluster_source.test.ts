@@ -369,6 +369,17 @@ describe.skipIf(!hasControlPlane('kube-controller-manager'))('resources of a clu
     })
   })
 
+  test('many namespaces by name: a hundred watches leave room for calls', async () => {
+    const namespaces = Array.from({ length: 20 }, (_, index) => `many-${index}`)
+    const world = await clusterWorld(plane, { as: plane.admin, namespaces })
+    expect(world.source().watches().length).toBeGreaterThan(100)
+    await world.apply(user('alice', {}, 'many-19'))
+    const there = key('User', 'alice', 'many-19')
+    const { uid } = (await world.eventually(() => world.source().get(there))).metadata
+    await world.source().writeStatus(there, uid, ready('one'))
+    expect(world.source().problem()).toBeUndefined()
+  })
+
   describe('a namespace that goes', () => {
     test('row 117: finalizers come off, nothing new is made there, and it goes', async () => {
       const world = await clusterWorld(plane)

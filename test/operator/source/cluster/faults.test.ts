@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { loadKubeConfig } from '../../../../operator/source/cluster/kube_config.ts'
 import { hasControlPlane, startControlPlane } from '../../../support/control_plane.ts'
 import type { ControlPlane } from '../../../support/control_plane.ts'
 import { accountOf } from '../../../support/control_plane/account.ts'
@@ -269,37 +270,43 @@ describe.skipIf(!hasControlPlane())('row 121: an API server that fails', () => {
     }
   })
 
-  test('a token that was swapped in its file is used, without a restart', async () => {
-    const tokenFile = join(folder, 'token')
-    // With the newline that editors and echo leave.
-    writeFileSync(tokenFile, 'first-token\n')
-    proxy.setFault(({ authorization }) => (authorization === 'Bearer second-token' ? undefined : { status: 401 }))
-    const connect = (): KubeConfig => {
-      const config = new KubeConfig()
-      config.loadFromOptions({
-        clusters: [
-          {
-            name: 'here',
-            server: proxy.url,
-            caData: Buffer.from(plane.authority.certificate).toString('base64'),
-            skipTLSVerify: false,
-          },
-        ],
-        users: [{ name: 'pod', authProvider: { name: 'tokenFile', config: { tokenFile } } }],
-        contexts: [{ name: 'here', cluster: 'here', user: 'pod' }],
-        currentContext: 'here',
-      })
-      return config
-    }
-    const one = await world({ started: false, connect })
-    const starting = one.start()
-    await one.eventually(() => proxy.requests.some(({ authorization }) => authorization === 'Bearer first-token'))
-    writeFileSync(tokenFile, 'second-token\n')
-    await one.eventually(() => proxy.requests.some(({ authorization }) => authorization === 'Bearer second-token'))
-    expect(proxy.requests.every(({ authorization }) => authorization?.endsWith('-token'))).toBe(true)
-    await one.stop()
-    await starting
-  })
+  test.for(['a pod', 'a kubeconfig'])(
+    'a token of %s that was swapped in its file is used, without a restart',
+    async (whose) => {
+      const tokenFile = join(folder, 'token')
+      // With the newline that editors and echo leave.
+      writeFileSync(tokenFile, 'first-token\n')
+      proxy.setFault(({ authorization }) => (authorization === 'Bearer second-token' ? undefined : { status: 401 }))
+      const caData = Buffer.from(plane.authority.certificate).toString('base64')
+      const inPod = (): KubeConfig => {
+        const config = new KubeConfig()
+        config.loadFromOptions({
+          clusters: [{ name: 'here', server: proxy.url, caData, skipTLSVerify: false }],
+          users: [{ name: 'pod', authProvider: { name: 'tokenFile', config: { tokenFile } } }],
+          contexts: [{ name: 'here', cluster: 'here', user: 'pod' }],
+          currentContext: 'here',
+        })
+        return config
+      }
+      const file = join(folder, 'with-token-file.kubeconfig')
+      const config = {
+        clusters: [{ name: 'here', cluster: { server: proxy.url, 'certificate-authority-data': caData } }],
+        users: [{ name: 'me', user: { tokenFile: 'token' } }],
+        contexts: [{ name: 'here', context: { cluster: 'here', user: 'me' } }],
+        'current-context': 'here',
+      }
+      writeFileSync(file, JSON.stringify(config))
+      const connect = whose === 'a pod' ? inPod : () => loadKubeConfig({ file })
+      const one = await world({ started: false, connect })
+      const starting = one.start()
+      await one.eventually(() => proxy.requests.some(({ authorization }) => authorization === 'Bearer first-token'))
+      writeFileSync(tokenFile, 'second-token\n')
+      await one.eventually(() => proxy.requests.some(({ authorization }) => authorization === 'Bearer second-token'))
+      expect(proxy.requests.every(({ authorization }) => authorization?.endsWith('-token'))).toBe(true)
+      await one.stop()
+      await starting
+    },
+  )
 
   test('another authority in its file is trusted, without a restart', async () => {
     const caFile = join(folder, 'ca.crt')
