@@ -68,7 +68,7 @@ async function decryptions(world: BenchWorld): Promise<Figure> {
     const items = Array.from({ length: 50 }, () => ({ field: FIELD.name, ciphertext: text }))
     return fieldCall(realm, 'decrypt', access_token, { items })
   }
-  return compare(world, 'refused ciphertexts', 200, 60, {
+  return compare(world, 'refused ciphertexts', 200, 200, {
     'salt changed': () => decrypt(flipped(1)),
     'commitment changed': () => decrypt(flipped(25)),
     'value changed': () => decrypt(flipped(46)),
