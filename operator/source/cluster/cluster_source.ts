@@ -60,7 +60,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
   let stopped = false
 
   const kinds = byKind((kind) => {
-    const identity = kindIdentity({ kind, client, changed: () => kindChanged(kind) })
+    const identity = kindIdentity({ kind, client, changed: (before) => kindChanged(kind, before) })
     const cache = kindCache({ kind, tell: tellResource, confirmKind: () => identity.look() })
     return { identity, cache, reflectors: reflectKind(kind, cache), crd: reflectCrd(kind, identity) }
   })
@@ -146,8 +146,10 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     }
   }
 
-  function kindChanged(kind: Kind): void {
-    log.info({ kind, identity: kinds[kind].identity.current() }, 'its CustomResourceDefinition came, went or is going')
+  function kindChanged(kind: Kind, before: string | undefined): void {
+    const after = kinds[kind].identity.current()
+    if (before !== undefined)
+      log.warn({ kind, before, after }, 'its CustomResourceDefinition is going, gone or another one')
     for (const reflector of kinds[kind].reflectors) reflector.hurry()
     for (const { metadata } of kinds[kind].cache.list()) {
       tellResource({ kind, namespace: metadata.namespace, name: metadata.name })

@@ -25,8 +25,12 @@ export interface KindIdentity {
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 
-/** @param options.changed called when `current` is another one */
-export function kindIdentity(options: { kind: Kind; client: ApiClient; changed: () => void }): KindIdentity {
+/** @param options.changed called when `current` is another one, with what it was before */
+export function kindIdentity(options: {
+  kind: Kind
+  client: ApiClient
+  changed: (before: string | undefined) => void
+}): KindIdentity {
   const { kind, client, changed } = options
   let crd: ApiObject['metadata'] | undefined
   let latest = ''
@@ -44,7 +48,7 @@ export function kindIdentity(options: { kind: Kind; client: ApiClient; changed: 
     const before = current()
     latest = at
     crd = seen
-    if (current() !== before) changed()
+    if (current() !== before) changed(before)
   }
 
   async function ask(): Promise<void> {
