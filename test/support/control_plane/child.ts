@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { dirname } from 'node:path'
 
 /** A process of the control plane. */
 export interface Child {
@@ -17,14 +18,15 @@ export interface Child {
 
 const STOP_MILLIS = 5_000
 
-/** Starts a program whose output goes to a file. It does not outlive this process, however that one ends. */
+/** Starts a program whose output goes to a file in a folder of its own. It does not outlive this process, however that one ends. */
 export function startChild(program: string, args: string[], logFile: string): Child {
   const log = openSync(logFile, 'a')
   const child = spawn(program, args, { stdio: ['ignore', log, log] })
   closeSync(log)
   let alive = true
-  // Its input ends with us, also when we are killed.
-  const guard = spawn('sh', ['-c', 'read -r line; kill -KILL "$1" 2>/dev/null', 'sh', String(child.pid)], {
+  // Its input ends with us, also when we are killed; what we would have taken away goes then.
+  const guarding = 'read -r line; kill -KILL "$1" 2>/dev/null; sleep 1; rm -rf "$2"'
+  const guard = spawn('sh', ['-c', guarding, 'sh', String(child.pid), dirname(logFile)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   })
