@@ -1,0 +1,232 @@
+import { execFile } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { BinaryName, BinaryPaths } from '../../../scripts/control_plane/binaries.ts'
+import { accountOf } from './account.ts'
+import type { Account } from './account.ts'
+import { certificateAuthority, signingKey } from './certificates.ts'
+import type { CertificateAuthority } from './certificates.ts'
+import { freePort, startChild, untilReady } from './child.ts'
+import type { Child } from './child.ts'
+import { ROOT } from '../source_files.ts'
+
+export interface ControlPlaneOptions {
+  /** With the garbage collector and the deletion of namespaces, which are the controller manager's. */
+  controllers?: boolean
+  /** With the four kinds of the product; the default. */
+  crds?: boolean
+}
+
+/** An etcd and an API server of one's own. */
+export interface ControlPlane {
+  url: string
+  authority: CertificateAuthority
+  /** Of the group `system:masters`: RBAC and policies do not hold for it. */
+  admin: Account
+  /** An ordinary user with a client certificate, who may nothing yet. */
+  user(name: string, groups?: readonly string[]): Account
+  /** A ServiceAccount, made when it is missing, with a token. */
+  serviceAccount(namespace: string, name: string): Promise<Account>
+  /** Runs kubectl; rejects when it fails, with what it said. */
+  kubectl(args: string[], options?: { as?: Account; input?: string }): Promise<string>
+  /** Runs kubectl and tells how it ended. */
+  tryKubectl(args: string[], options?: { as?: Account; input?: string }): Promise<KubectlResult>
+  /** SIGKILL to the API server; its port stays. */
+  kill(): Promise<void>
+  /** Starts the API server again after `kill`; resolves when it is ready. */
+  start(): Promise<void>
+  /** Ends it as on an upgrade, and starts it again. */
+  restart(): Promise<void>
+  /** Forgets history: resource versions from before are too old (410) once the API server has been restarted. */
+  compact(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface KubectlResult {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Starts one from these binaries, with the CRDs of this checkout. About three seconds. */
+export async function startWithBinaries(
+  binaries: BinaryPaths,
+  options: ControlPlaneOptions = {},
+): Promise<ControlPlane> {
+  const pathOf = (name: BinaryName): string => {
+    const path = binaries[name]
+    if (path === undefined) throw new Error(`no ${name} here: \`npm run control-plane\` builds it where Go is`)
+    return path
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-control-plane-'))
+  const authority = certificateAuthority('realmkeeper-test')
+  const [etcdPort, etcdPeerPort, apiPort] = [await freePort(), await freePort(), await freePort()]
+  const url = `https://127.0.0.1:${apiPort}`
+  const etcdUrl = `http://127.0.0.1:${etcdPort}`
+  const file = (name: string): string => join(folder, name)
+
+  const serving = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc'])
+  const tokens = signingKey()
+  writeFileSync(file('ca.crt'), authority.certificate)
+  writeFileSync(file('serving.crt'), serving.certificate)
+  writeFileSync(file('serving.key'), serving.key, { mode: 0o600 })
+  writeFileSync(file('tokens.key'), tokens.privateKey, { mode: 0o600 })
+  writeFileSync(file('tokens.pub'), tokens.publicKey)
+
+  function user(name: string, groups: readonly string[] = []): Account {
+    const { certificate, key } = authority.issueClient(name, groups)
+    return accountOf(name, { server: url, ca: authority.certificate, certificate, key }, file('accounts'))
+  }
+  const admin = user('admin', ['system:masters'])
+
+  const etcd = startChild(
+    pathOf('etcd'),
+    [
+      `--data-dir=${file('etcd')}`,
+      `--listen-client-urls=${etcdUrl}`,
+      `--advertise-client-urls=${etcdUrl}`,
+      `--listen-peer-urls=http://127.0.0.1:${etcdPeerPort}`,
+      // Nothing here has to survive a power cut.
+      '--unsafe-no-fsync=true',
+      '--log-level=warn',
+    ],
+    file('etcd.log'),
+  )
+
+  function startApiServer(): Child {
+    return startChild(
+      pathOf('kube-apiserver'),
+      [
+        `--etcd-servers=${etcdUrl}`,
+        '--bind-address=127.0.0.1',
+        `--secure-port=${apiPort}`,
+        '--endpoint-reconciler-type=none',
+        `--cert-dir=${folder}`,
+        `--tls-cert-file=${file('serving.crt')}`,
+        `--tls-private-key-file=${file('serving.key')}`,
+        `--client-ca-file=${file('ca.crt')}`,
+        '--authorization-mode=RBAC',
+        '--service-cluster-ip-range=10.0.0.0/24',
+        // There are no pods whose ServiceAccounts it could look after.
+        '--disable-admission-plugins=ServiceAccount',
+        '--service-account-issuer=https://kubernetes.default.svc',
+        `--service-account-key-file=${file('tokens.pub')}`,
+        `--service-account-signing-key-file=${file('tokens.key')}`,
+        '--profiling=false',
+      ],
+      file('kube-apiserver.log'),
+    )
+  }
+  let apiServer = startApiServer()
+  let controllers: Child | undefined
+
+  const untilServing = (): Promise<void> =>
+    untilReady('kube-apiserver', apiServer, async () => (await admin.call('GET', '/readyz')).status === 200)
+
+  async function start(): Promise<void> {
+    apiServer = startApiServer()
+    await untilServing()
+  }
+
+  async function stop(): Promise<void> {
+    await controllers?.stop()
+    await apiServer.stop()
+    await etcd.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+
+  function tryKubectl(args: string[], { as = admin, input = '' }: { as?: Account; input?: string } = {}) {
+    return new Promise<KubectlResult>((resolve) => {
+      const environment = { PATH: process.env.PATH, HOME: folder, KUBECONFIG: as.kubeconfig }
+      const child = execFile(
+        pathOf('kubectl'),
+        args,
+        { env: environment, cwd: ROOT, maxBuffer: 64 * 1024 * 1024 },
+        (error, stdout, stderr) => {
+          const code = error ? (typeof error.code === 'number' ? error.code : 1) : 0
+          resolve({ code, stdout, stderr })
+        },
+      )
+      child.stdin?.end(input)
+    })
+  }
+
+  try {
+    await untilServing()
+    if (options.crds !== false) await installCrds(admin)
+    // Its garbage collector learns of kinds when it starts, and then every half minute only.
+    if (options.controllers) {
+      controllers = startChild(pathOf('kube-controller-manager'), controllerArguments(admin), file('controllers.log'))
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+
+  return {
+    url,
+    authority,
+    admin,
+    user,
+    async serviceAccount(namespace, name) {
+      const path = `/api/v1/namespaces/${namespace}/serviceaccounts`
+      await admin.call('POST', path, { metadata: { name } })
+      const { status } = await admin.do('POST', `${path}/${name}/token`, { spec: {} })
+      const identity = { server: url, ca: authority.certificate, token: status.token }
+      return accountOf(`system:serviceaccount:${namespace}:${name}`, identity, file('accounts'))
+    },
+    tryKubectl,
+    async kubectl(args, options) {
+      const { code, stdout, stderr } = await tryKubectl(args, options)
+      if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
+      return stdout
+    },
+    kill: () => apiServer.kill(),
+    start,
+    async restart() {
+      await apiServer.stop()
+      await start()
+    },
+    compact: () => compactEtcd(etcdUrl),
+    stop,
+  }
+}
+
+function controllerArguments({ kubeconfig }: Account): string[] {
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    '--leader-elect=false',
+    '--secure-port=0',
+    '--controllers=garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller,validatingadmissionpolicy-status-controller',
+  ]
+}
+
+/** Creates the CRDs of this checkout; resolves when all their kinds are served. */
+export async function installCrds(admin: Account): Promise<void> {
+  const crds = globSync('crds/*.yaml', { cwd: ROOT }).map((path) => parse(readFileSync(join(ROOT, path), 'utf8')))
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  await Promise.all(crds.map((crd) => admin.do('POST', path, crd)))
+  for (const { spec } of crds) await untilServed(admin, `/apis/realmkeeper.io/v1alpha1/${spec.names.plural}`)
+}
+
+/** Resolves when a path answers. */
+export async function untilServed(admin: Account, path: string): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    if ((await admin.call('GET', path)).status === 200) return
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  throw new Error(`${path} is not served`)
+}
+
+async function compactEtcd(etcdUrl: string): Promise<void> {
+  const post = async (path: string, body: object): Promise<{ header: { revision: string } }> => {
+    const response = await fetch(etcdUrl + path, { method: 'POST', body: JSON.stringify(body) })
+    if (!response.ok) throw new Error(`etcd: ${response.status} ${await response.text()}`)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every answer of etcd has a header
+    return (await response.json()) as { header: { revision: string } }
+  }
+  const { header } = await post('/v3/kv/range', { key: Buffer.from('/').toString('base64') })
+  await post('/v3/kv/compaction', { revision: header.revision, physical: true })
+}
