@@ -6,7 +6,7 @@ import { backoffMillis, createQueue } from './queue.ts'
 import type { QueueStats, WorkQueue } from './queue.ts'
 import { NotYet } from './not_yet.ts'
 import type { Outcome, Reconciler } from './reconciler.ts'
-import type { ResourceOf } from './resource_types.ts'
+import type { NamesRealm, ResourceOf } from './resource_types.ts'
 import type { Kind, Resource, ResourceKey } from './source/resource.ts'
 import { keyText } from './source/resource.ts'
 import { ResourceConflict } from './source/resource_source.ts'
@@ -27,11 +27,6 @@ export interface ControllerDeps {
   now: () => Date
   /** Called when something that others rely on changed: they look again. */
   wakeUsersOf: (key: ResourceKey) => void
-  /**
-   * False while a kind that was re-created looks like the deletion of everything: then finalizers are released and
-   * rows stay.
-   */
-  deletionsAreMeant: (kind: Kind) => boolean
   /** Another process leads by now: this one has to end. */
   onDeposed: (error: Deposed) => void
   onReconciled?: (kind: Kind, result: ReconcileResult) => void
@@ -50,7 +45,7 @@ const SOONEST_MILLIS = 1_000
 const FIRST_LOOK_MILLIS = 5_000
 const LONGEST_LOOK_MILLIS = 60_000
 /** Something that settles sooner is not worth a status. */
-const SILENT_MILLIS = 2_000
+const SILENT_MILLIS = 10_000
 // A wait is cut short where the clock may be stepped meanwhile; whoever comes early waits again.
 const LONGEST_WAIT_MILLIS = 60 * 60_000
 
@@ -96,6 +91,8 @@ export function createController<K extends Kind>(
   }
 
   async function reconcile(key: ResourceKey, resource: ResourceOf<K>): Promise<number | undefined> {
+    // While its realm is not settled nothing is written, the finalizer neither: thousands may wait for one Realm.
+    if (namesRealm(resource)) view.realmFor(resource)
     // Before any row: a resource whose rows are written cannot go without telling.
     if (!hasFinalizer(resource)) await source.setFinalizer(key, resource.metadata.uid, true)
     const outcome = await reconciler.reconcile(resource, view)
@@ -110,7 +107,7 @@ export function createController<K extends Kind>(
 
   /**
    * Whatever it waits for wakes it, so nothing is counted as failed and little is looked at again: ten thousand Users
-   * may be there a second before their Realm is registered, and each status would be a write.
+   * may be there seconds before their Realms are registered, and each status would be a write.
    */
   async function waitFor(cause: NotYet, text: string, key: ResourceKey, resource: Resource): Promise<number> {
     const { looks, since } = unsettled.get(text) ?? { looks: 0, since: deps.clock.now() }
@@ -122,8 +119,10 @@ export function createController<K extends Kind>(
 
   async function finalize(key: ResourceKey, resource: ResourceOf<K>): Promise<undefined> {
     if (!hasFinalizer(resource)) return
-    if (deps.deletionsAreMeant(kind)) await reconciler.finalize(resource, view)
-    else log.warn({ resource: keyText(key) }, 'released without removing its rows: the kind itself was re-created')
+    // A grant that nobody's object asks for any more ends, whatever became of the kind.
+    if (kind === 'RoleAssignment' || (await source.isOwnDeletion?.(resource)) !== false) {
+      await reconciler.finalize(resource, view)
+    } else log.warn({ resource: keyText(key) }, 'released without removing its rows: it goes because its kind does')
     await source.setFinalizer(key, resource.metadata.uid, false)
     waitingDeletions.delete(resource.metadata.uid)
     deps.wakeUsersOf(key)
@@ -183,6 +182,10 @@ const FAILED = 'reconciling failed and is tried again; the log of the operator s
 
 function hasFinalizer({ metadata }: Resource): boolean {
   return metadata.finalizers?.includes(FINALIZER) === true
+}
+
+function namesRealm(resource: Resource): resource is NamesRealm {
+  return resource.kind !== 'Realm'
 }
 
 /** True when `Ready` is there and speaks of this generation. */
