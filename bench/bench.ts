@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util'
 import { printFigure, printHeading } from './report.ts'
 import type { Figure } from './report.ts'
+import { clusterRows } from './rows/cluster.ts'
 import { equalTimeRows } from './rows/equal_time.ts'
 import { loginRows } from './rows/login.ts'
 import { fieldRows, refreshRows, tokenRows } from './rows/requests.ts'
@@ -20,6 +21,7 @@ const ROWS: Record<string, (world: BenchWorld) => Promise<Figure[]>> = {
   'equal-time': equalTimeRows,
   startup: startupRows,
   users: userRows,
+  cluster: clusterRows,
 }
 
 const { values } = parseArgs({

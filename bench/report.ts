@@ -30,6 +30,26 @@ export function atLeast(row: string, measured: number, floor: number, wanted: nu
   }
 }
 
+/** A figure without a floor. */
+export function plain(row: string, measured: string, wanted: string, holds: boolean): Figure {
+  return { row, measured, floor: '', wanted, holds }
+}
+
+/** Seconds that may be at most `wanted` percent of the sum of what has to be done anyway, each part named. */
+export function atMost(row: string, seconds: number, floor: Record<string, number>, wanted: number): Figure {
+  const ratio = seconds / Object.values(floor).reduce((sum, part) => sum + part, 0)
+  return {
+    row,
+    measured: `${seconds.toFixed(1)} s`,
+    floor: `${Object.entries(floor)
+      .map(([part, its]) => `${its.toFixed(1)} s of ${part}`)
+      .join(' + ')}`,
+    ratio,
+    wanted: `≤ ${wanted} %`,
+    holds: ratio * 100 <= wanted,
+  }
+}
+
 export function printFigure({ row, measured, floor, ratio, wanted, holds }: Figure): void {
   const percent = ratio === undefined ? '' : `${(ratio * 100).toFixed(0)} %`
   console.log(

@@ -1,5 +1,5 @@
 import type { Figure } from '../report.ts'
-import { median } from '../report.ts'
+import { median, plain } from '../report.ts'
 import { end, residentMegabytes, startServer } from '../world.ts'
 import type { BenchWorld } from '../world.ts'
 
@@ -20,12 +20,8 @@ export async function startupRows(world: BenchWorld): Promise<Figure[]> {
     }
   }
   return [
-    figure('server ready, cold compile cache', `${median(cold).toFixed(2)} s`, '', true),
-    figure('server ready, warm compile cache', `${median(warm).toFixed(2)} s`, '', true),
-    figure('server idle, resident', `${median(resident).toFixed(0)} MB`, '< 120 MB', median(resident) < 120),
+    plain('server ready, cold compile cache', `${median(cold).toFixed(2)} s`, '', true),
+    plain('server ready, warm compile cache', `${median(warm).toFixed(2)} s`, '', true),
+    plain('server idle, resident', `${median(resident).toFixed(0)} MB`, '< 120 MB', median(resident) < 120),
   ]
-}
-
-function figure(row: string, measured: string, wanted: string, holds: boolean): Figure {
-  return { row, measured, floor: '', wanted, holds }
 }

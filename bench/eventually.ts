@@ -1,0 +1,17 @@
+/** Resolves when a condition holds, with the seconds that it took. Rejects when it does not within `seconds`. */
+export async function eventually(
+  condition: () => Promise<boolean>,
+  { seconds, everyMillis = 50 }: { seconds: number; everyMillis?: number },
+): Promise<number> {
+  const started = performance.now()
+  while (!(await condition())) {
+    if (performance.now() > started + seconds * 1000)
+      throw new Error(`not within ${seconds} s: ${condition.toString()}`)
+    await sleep(everyMillis)
+  }
+  return (performance.now() - started) / 1000
+}
+
+export function sleep(millis: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, millis))
+}

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../test/support/world.ts'
+import { sleep } from './eventually.ts'
+import { ready, residentMegabytes } from './world.ts'
+import type { BenchWorld } from './world.ts'
+
+const COMMAND = fileURLToPath(new URL('../cli/realmkeeper.ts', import.meta.url))
+
+/** A process of the operator that was just started. */
+export interface Operator {
+  child: ChildProcess
+  /** Resolves when it says that it is ready, with the seconds since it was started. */
+  untilReady(): Promise<number>
+}
+
+/** @param options.args where its resources are */
+export async function startOperator(
+  world: BenchWorld,
+  { args, databaseUrl, baseUrl = 'http://localhost:8080' }: { args: string[]; databaseUrl: string; baseUrl?: string },
+): Promise<Operator> {
+  const healthPort = await freePort()
+  const started = performance.now()
+  const child = spawn(process.execPath, [COMMAND, 'operator', ...args], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: `${world.directory}/cache`,
+      REALMKEEPER_DATABASE_URL: databaseUrl,
+      REALMKEEPER_BASE_URL: baseUrl,
+      REALMKEEPER_HEALTH_LISTEN_PORT: `${healthPort}`,
+      REALMKEEPER_LISTEN_HOST: '127.0.0.1',
+      REALMKEEPER_LOG_LEVEL: 'error',
+    },
+  })
+  return {
+    child,
+    async untilReady() {
+      await ready(healthPort, child)
+      return (performance.now() - started) / 1000
+    },
+  }
+}
+
+/** Resident set in MB of an operator at rest: it gives back what its first look took within ten seconds of its end. */
+export async function idleMegabytes({ child }: Operator): Promise<number> {
+  await sleep(15_000)
+  return residentMegabytes(child.pid ?? 0)
+}

@@ -1,0 +1,200 @@
+import { createPool, inTransaction } from '../../store/db.ts'
+import { migrate } from '../../store/migrate.ts'
+import { upsertRealm } from '../../store/realms.ts'
+import { claimSubject } from '../../store/subjects.ts'
+import { upsertUser } from '../../store/users.ts'
+import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../../test/support/control_plane/account.ts'
+import type { Account } from '../../test/support/control_plane/account.ts'
+import { realmRow, userRow } from '../../test/support/rows.ts'
+import { API, hasControlPlane, inLanes, SECRETS, startBenchCluster } from '../cluster.ts'
+import { eventuallyQuiet, hasUsers, ownDatabase, query, rowsWritten } from '../database.ts'
+import { eventually, sleep } from '../eventually.ts'
+import { idleMegabytes, startOperator } from '../operator.ts'
+import type { Operator } from '../operator.ts'
+import { atMost, plain } from '../report.ts'
+import type { Figure } from '../report.ts'
+import { end } from '../world.ts'
+import type { BenchWorld } from '../world.ts'
+import { hashSeconds, USERS } from './users.ts'
+
+const REALMS = 100
+const CHANGED = 100
+
+/**
+ * 10,000 Users with passwords and 100 Realms on an API server, beside the time of their hashes and of a bare loop of
+ * the same writes; then a warm restart, a change of 100 Users beside one that always fails, and what the operator
+ * holds. Nothing where there is no control plane.
+ */
+export async function clusterRows(world: BenchWorld): Promise<Figure[]> {
+  if (!hasControlPlane('cluster')) return []
+  const floor = { hashes: await hashSeconds(world), writes: await bareLoop(world) }
+  const cluster = await startBenchCluster(world.directory)
+  const { admin } = cluster.plane
+  const databaseUrl = await ownDatabase(world, 'bench_cluster')
+  const args = [`--kubeconfig=${cluster.operator}`, '--require-approval-enforcement']
+  const start = (): Promise<Operator> => startOperator(world, { args, databaseUrl })
+  try {
+    await inLanes(REALMS, (n) => admin.do('POST', `${API}/realms`, realm(n)))
+    await inLanes(USERS, async (n) => {
+      await admin.do('POST', SECRETS, passwordOf(n))
+      await admin.do('POST', `${API}/users`, user(n))
+    })
+
+    const created = await cluster.writes()
+    const began = performance.now()
+    const first = await start()
+    const hasAllRows = (): Promise<boolean> => hasUsers(databaseUrl, 'password_hash is not null', USERS)
+    await eventually(hasAllRows, { seconds: 900 })
+    await eventually(() => areReady(admin, 'users', USERS), { seconds: 60 })
+    await eventually(() => areReady(admin, 'realms', REALMS), { seconds: 60 })
+    const seconds = (performance.now() - began) / 1000
+    await eventuallyQuiet(databaseUrl)
+    const aUser = difference(await cluster.writes(), created, ['users', 'users/status', 'events']) / USERS
+    await end(first.child)
+
+    const before = { calls: await cluster.writes(), rows: await rowsWritten(databaseUrl) }
+    const again = await start()
+    const readyAgain = await again.untilReady()
+    await sleep(3_000)
+    const calls = difference(await cluster.writes(), before.calls)
+    const rows = (await rowsWritten(databaseUrl)) - before.rows
+
+    const changed = await changeBesideFailure(admin, databaseUrl)
+    const resident = await idleMegabytes(again)
+    await end(again.child)
+    return [
+      atMost(`cluster: ${USERS} Users, ${REALMS} Realms`, seconds, floor, 130),
+      plain('API writes for a new User', aUser.toFixed(3), '≤ 2', aUser <= 2),
+      plain('warm restart, nothing changed', `${readyAgain.toFixed(1)} s`, '< 10 s', readyAgain < 10),
+      plain('API writes and rows by it', `${calls} and ${rows}`, '0 and 0', calls + rows === 0),
+      plain(`${CHANGED} changed beside one that fails`, `${changed.toFixed(2)} s`, '< 2 s', changed < 2),
+      plain(`operator with ${USERS}, resident`, `${resident.toFixed(0)} MB`, '< 300 MB', resident < 300),
+    ]
+  } finally {
+    await cluster.plane.stop()
+  }
+}
+
+/** What the operator writes for these Realms and Users, one call after the other in a few lanes; seconds. */
+async function bareLoop(world: BenchWorld): Promise<number> {
+  const cluster = await startBenchCluster(world.directory)
+  const { admin } = cluster.plane
+  const databaseUrl = await ownDatabase(world, 'bench_loop')
+  await migrate(databaseUrl)
+  const pool = createPool({ connectionString: databaseUrl, applicationName: 'bench loop' })
+  try {
+    await inLanes(REALMS, (n) => admin.do('POST', `${API}/realms`, realm(n)))
+    await inLanes(USERS, (n) => admin.do('POST', `${API}/users`, user(n)))
+    const began = performance.now()
+    await inLanes(REALMS, async (n) => {
+      await writeObject(admin, `${API}/realms/${nameOfRealm(n)}`, realm(n))
+      await admin.do('POST', SECRETS, {
+        metadata: { name: `keyring-${n}` },
+        data: { 'keyring.json': 'A'.repeat(8_000) },
+      })
+      await inTransaction(pool, (db) => upsertRealm(db, realmRow({ realm: nameOfRealm(n), name: nameOfRealm(n) })))
+    })
+    await inLanes(USERS, async (n) => {
+      const { metadata } = await writeObject(admin, `${API}/users/user-${n}`, user(n))
+      const { uid, name, namespace } = metadata
+      const row = { realm: nameOfRealm(n), subject: uid, resourceUid: uid, namespace, name, username: name }
+      await inTransaction(pool, async (db) => {
+        await claimSubject(db, row.realm, uid, { namespace, name }, new Date())
+        await upsertUser(db, userRow({ ...row, passwordHash: HASH }))
+      })
+    })
+    return (performance.now() - began) / 1000
+  } finally {
+    await pool.end()
+    await cluster.plane.stop()
+  }
+}
+
+const HASH = `$argon2id$v=19$m=7168,t=5,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+/** A finalizer and a status with one condition. */
+async function writeObject(admin: Account, path: string, { apiVersion, kind, metadata }: Manifest) {
+  const finalizers = ['realmkeeper.io/cleanup']
+  await admin.do('PATCH', path, [{ op: 'add', path: '/metadata/finalizers', value: finalizers }], {
+    contentType: JSON_PATCH,
+  })
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Registered',
+    message: 'registered in a realm of the bench',
+    observedGeneration: 1,
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }
+  const status = { observedGeneration: 1, conditions: [condition] }
+  const body = { apiVersion, kind, metadata, status }
+  return admin.do('PATCH', `${path}/status?fieldManager=bench&force=true`, body, { contentType: APPLY_PATCH })
+}
+
+/** Seconds from the last of a hundred changes until all are in their rows, while another User fails for ever. */
+async function changeBesideFailure(admin: Account, databaseUrl: string): Promise<number> {
+  await query(databaseUrl, NEVER_WRITTEN)
+  await admin.do('POST', `${API}/users`, user(USERS, { username: 'never-written' }))
+  await sleep(1_000)
+  const patch = { spec: { lastName: 'Brown' } }
+  await inLanes(CHANGED, (n) => admin.do('PATCH', `${API}/users/user-${n}`, patch, { contentType: MERGE_PATCH }))
+  return eventually(() => hasUsers(databaseUrl, `last_name = 'Brown'`, CHANGED), { seconds: 60 })
+}
+
+const NEVER_WRITTEN = `
+  create function refuse() returns trigger language plpgsql as $$ begin raise exception 'never'; end $$;
+  create trigger refuse before insert or update on users
+     for each row when (new.username = 'never-written') execute function refuse()`
+
+/** Whether all of a kind are there and ready. */
+async function areReady(admin: Account, plural: string, wanted: number): Promise<boolean> {
+  let found = 0
+  let page = ''
+  do {
+    const { items, metadata } = await admin.do('GET', `${API}/${plural}?limit=500${page}`)
+    for (const { status } of items as Stored[])
+      if (status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) found++
+    page = metadata.continue ? `&continue=${metadata.continue}` : ''
+  } while (page)
+  return found === wanted
+}
+
+interface Stored {
+  status?: { conditions?: { type: string; status: string }[] }
+}
+
+function difference(after: Record<string, number>, before: Record<string, number>, only = Object.keys(after)): number {
+  return only.reduce((sum, what) => sum + (after[what] ?? 0) - (before[what] ?? 0), 0)
+}
+
+const nameOfRealm = (n: number): string => `bench-${n % REALMS}`
+
+interface Manifest {
+  apiVersion: string
+  kind: string
+  metadata: { name: string }
+  spec: object
+}
+
+function realm(n: number): Manifest {
+  return { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'Realm', metadata: { name: nameOfRealm(n) }, spec: {} }
+}
+
+function user(n: number, { username = `user-${n}` } = {}): Manifest {
+  return {
+    apiVersion: 'realmkeeper.io/v1alpha1',
+    kind: 'User',
+    metadata: { name: `user-${n}` },
+    spec: {
+      realmRef: { name: nameOfRealm(n) },
+      username,
+      lastName: 'Adams',
+      // The one beyond all others has none, so that it fails at its row.
+      ...(n < USERS && { passwordSecretRef: { name: `user-${n}` } }),
+    },
+  }
+}
+
+function passwordOf(n: number): object {
+  return { metadata: { name: `user-${n}` }, stringData: { password: `correct horse ${n}` } }
+}
