@@ -9,22 +9,20 @@ import type { HandleDeps, Handled } from './handle_request.ts'
 import type { HttpAnswer } from './http.ts'
 import { renderError } from './render_error.ts'
 import type { RenderedError } from './render_error.ts'
-import { SECURITY_HEADERS } from './security_headers.ts'
 import type { ServerMetrics } from './metrics.ts'
 
 export interface AppOptions extends HandleDeps {
   log: Logger
   metrics: Pick<ServerMetrics, 'answered'>
-  /** Whether clients reach us by https: only then may we say that they always must. */
-  isHttps: boolean
+  /** Headers of every answer. */
+  always: Readonly<Record<string, string>>
   /** While true, connections are closed with their next answer. */
   isDraining: () => boolean
 }
 
 /** The outermost layer: every request gets one answer with all its headers, and one line in the log. */
 export function createApp(options: AppOptions): Koa {
-  const { log, metrics, isHttps, isDraining } = options
-  const always = isHttps ? { ...SECURITY_HEADERS, 'Strict-Transport-Security': 'max-age=31536000' } : SECURITY_HEADERS
+  const { log, metrics, always, isDraining } = options
 
   const app = new Koa()
   app.use(async (ctx) => {

@@ -9,8 +9,11 @@ const MAX_HEADERS = 100
  */
 const GIVEN_ONCE = new Set(['authorization', 'content-type', 'host'])
 
-/** @throws OAuthError 431 for too many headers, 400 for a repeated one of those that decide who calls with what */
-export function checkHead({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): void {
+/**
+ * @throws OAuthError 431 for too many headers, 400 for a repeated one of those that decide who calls with what, and for
+ * HTTP/1.1 without a Host (RFC 9112 section 3.2)
+ */
+export function checkHead({ rawHeaders, httpVersion }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): void {
   if (rawHeaders.length > 2 * MAX_HEADERS) {
     throw new OAuthError('invalid_request', 'Too many headers', { status: 431, headers: { Connection: 'close' } })
   }
@@ -21,4 +24,5 @@ export function checkHead({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): 
     if (seen.has(name)) throw new OAuthError('invalid_request', 'duplicated header')
     seen.add(name)
   }
+  if (httpVersion === '1.1' && !seen.has('host')) throw new OAuthError('invalid_request', 'No Host header')
 }

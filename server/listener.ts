@@ -1,8 +1,7 @@
 import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
-import type { Socket } from 'node:net'
 import { randomUUID } from 'node:crypto'
-import { SECURITY_HEADERS } from './security_headers.ts'
+import type { Duplex } from 'node:stream'
 
 /** How long a caller may take. Milliseconds. */
 export interface Patience {
@@ -19,8 +18,14 @@ export interface Patience {
 
 const PATIENCE: Patience = { headers: 10_000, request: 30_000, silence: 60_000, keepAlive: 65_000, check: 2_000 }
 
+export interface ListenerOptions {
+  /** Headers of every answer, also to what never became a request. */
+  always: Readonly<Record<string, string>>
+  patience?: Patience
+}
+
 /** The HTTP server with its bounds: nobody keeps a connection busy for longer than an honest caller needs. */
-export function createListener(listener: RequestListener, patience = PATIENCE): Server {
+export function createListener(listener: RequestListener, { always, patience = PATIENCE }: ListenerOptions): Server {
   const server = createServer(
     {
       maxHeaderSize: 16 * 1024,
@@ -29,18 +34,20 @@ export function createListener(listener: RequestListener, patience = PATIENCE): 
       connectionsCheckingInterval: patience.check,
       keepAliveTimeout: patience.keepAlive,
       noDelay: true,
+      // Node's own refusal is bare; `checkHead` refuses as everything is refused.
+      requireHostHeader: false,
     },
     listener,
   )
   server.setTimeout(patience.silence)
-  server.on('clientError', refuse)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(error, socket, always))
   // RFC 9110 section 10.1.1 lets a server pass over an expectation that it does not know; Node's own refusal is bare.
   server.on('checkExpectation', listener)
   return server
 }
 
 /** What Node's parser refuses never becomes a request; the answer looks like all others. */
-function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuse(error: NodeJS.ErrnoException, socket: Duplex, always: ListenerOptions['always']): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -48,7 +55,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   const [status, description] = answerTo(error.code)
   const body = JSON.stringify({ error: 'invalid_request', error_description: description })
   const headers = {
-    ...SECURITY_HEADERS,
+    ...always,
     'X-Request-Id': randomUUID(),
     'Cache-Control': 'no-store',
     Pragma: 'no-cache',

@@ -26,6 +26,7 @@ import type { Parts } from './parts.ts'
 import { createRouter } from './router.ts'
 import { routes } from './routes.ts'
 import { refuseNewerSchema, requireSchema } from './schema_check.ts'
+import { securityHeaders } from './security_headers.ts'
 
 export interface RunningServer {
   /** The public port, as the system chose it when 0 was configured. */
@@ -130,17 +131,18 @@ async function serve(config: ServerConfig, parts: Parts, log: Logger): Promise<R
 }
 
 function httpServer(config: ServerConfig, { deps }: Parts, metrics: ServerMetrics, isDraining: () => boolean): Server {
+  const always = securityHeaders(config.baseUrl.startsWith('https:'))
   const app = createApp({
     log: deps.log,
     metrics,
     realms: deps.realms,
     findPlace: createRouter(routes(deps)),
     addressOf: clientAddresses(config.trustedProxies),
-    isHttps: config.baseUrl.startsWith('https:'),
+    always,
     isDraining,
   })
   const handle = app.callback()
-  return createListener((req, res) => void handle(req, res))
+  return createListener((req, res) => void handle(req, res), { always })
 }
 
 function readinessChecks({ deps, mirror, keyrings, follower }: Parts): ReadinessCheck[] {

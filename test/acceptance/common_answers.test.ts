@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Deps } from '../../server/deps.ts'
 import { routes } from '../../server/routes.ts'
 import type { Route } from '../../server/routes.ts'
+import { sendRaw } from '../support/raw_http.ts'
 import { addAcme, ALICE, SHOP_SECRET, startServer } from '../support/server.ts'
 import type { TestAnswer, TestServer } from '../support/server.ts'
 import { claimsOf } from '../support/tokens.ts'
@@ -148,6 +149,12 @@ describe('behind an https base URL with a path', () => {
       expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000')
     }
     expect((await server.request('certs')).headers.get('strict-transport-security')).toBeNull()
+  })
+
+  test('what is refused before it is a request says so as well', async () => {
+    const refused = 'GET / HTTP/9.9\r\n\r\n'
+    expect(await sendRaw(secure.url, refused)).toMatch(/^Strict-Transport-Security: max-age=31536000\r$/m)
+    expect(await sendRaw(server.url, refused)).not.toContain('Strict-Transport-Security')
   })
 
   test('issuer and endpoints begin with it', async () => {

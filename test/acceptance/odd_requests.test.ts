@@ -112,6 +112,15 @@ test('what is refused before it is a request has the headers of every answer', a
   }
 })
 
+test('HTTP/1.1 without a Host is refused as everything is, HTTP/1.0 needs none', async () => {
+  const text = await send(`GET ${OIDC}/certs`, [])
+  expect(statusOf(text)).toBe(400)
+  expect(text).toContain('{"error":"invalid_request","error_description":')
+  expect(text).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m)
+  expect(text).toMatch(/^Cache-Control: no-store\r$/m)
+  expect(await sendRaw(server.url, `GET ${OIDC}/certs HTTP/1.0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+})
+
 describe('row 54: what is public, when it is refused', () => {
   test.for([
     ['nowhere', 404],
