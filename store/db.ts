@@ -49,8 +49,9 @@ export function createPool(options: PoolOptions): Pool {
 }
 
 /**
- * Runs `work` in one transaction. A connection whose rollback fails is destroyed, and so is one on which Postgres was
- * unavailable: after a failover it leads to what is no primary any more. (`pool.query` does that by itself.)
+ * Runs `work` in one transaction. A connection on which Postgres was unavailable is destroyed, which rolls back as well:
+ * after a failover it leads to what is no primary any more, and on a frozen one a rollback is one more thing to wait
+ * for. (`pool.query` does that by itself.) So is one whose rollback fails.
  */
 export async function inTransaction<Result>(
   pool: Pool,
@@ -65,7 +66,7 @@ export async function inTransaction<Result>(
     await client.query('commit')
     return result
   } catch (error) {
-    broken = (await rollback(client)) ?? (isUnavailable(error) && error instanceof Error ? error : undefined)
+    broken = isUnavailable(error) && error instanceof Error ? error : await rollback(client)
     throw error
   } finally {
     client.release(broken)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import { inTransaction, isUnavailable } from '../../store/db.ts'
+import { createPool, inTransaction, isUnavailable } from '../../store/db.ts'
 import { Deposed, inFencedTransaction, takeEpoch } from '../../store/operator_epoch.ts'
+import { databaseLine } from '../support/database_line.ts'
 import { describeOnEveryVersion } from './every_version.ts'
 
 describeOnEveryVersion('connections', (database) => {
@@ -76,4 +77,26 @@ describeOnEveryVersion('connections', (database) => {
     await takeover
     expect(order).toEqual(['written', 'taken over'])
   })
+})
+
+it('row 78: a transaction on a frozen connection is given up when a query would be: it does not wait for a rollback too', async () => {
+  const line = await databaseLine()
+  const pool = createPool({ connectionString: line.url, applicationName: 'test', queryTimeoutMillis: 6_000 })
+  const [first, second] = await Promise.all([pool.connect(), pool.connect()])
+  for (const client of [first, second]) client.release()
+  line.freeze()
+  const outcome = (work: Promise<unknown>) =>
+    work.then(
+      () => 'done',
+      (error: unknown) => isUnavailable(error),
+    )
+  const query = outcome(pool.query('select 1'))
+  const transaction = outcome(inTransaction(pool, (db) => db.query('select 1')))
+  expect(await query).toBe(true)
+  const late = new Promise((resolve) => setTimeout(resolve, 4_000, 'later than a query'))
+  expect(await Promise.race([transaction, late])).toBe(true)
+  line.mend()
+  expect((await pool.query('select 2 as two')).rows).toEqual([{ two: 2 }])
+  await pool.end()
+  await line.drop()
 })

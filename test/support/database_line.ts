@@ -1,20 +1,24 @@
 import { connect, createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { testDatabase } from './postgres.ts'
-import type { TestDatabase } from './postgres.ts'
+import type { TestDatabase, TestDatabaseOptions } from './postgres.ts'
 
 export interface DatabaseLine extends TestDatabase {
   /** Every connection breaks, and no new one is let through. */
   cut(): void
+  /** Connections stay, and nothing passes on them any more; so it is with new ones. */
+  freeze(): void
+  /** What was frozen before is cut. */
   mend(): void
 }
 
 /** A database that is reached by its `url` over a line that can be cut; its `pool` does not use the line. */
-export async function databaseLine(): Promise<DatabaseLine> {
-  const database = await testDatabase()
+export async function databaseLine(options?: TestDatabaseOptions): Promise<DatabaseLine> {
+  const database = await testDatabase(options)
   const target = new URL(database.url)
   const open = new Set<Socket>()
   let isCut = false
+  let isFrozen = false
 
   const proxy = createServer((near) => {
     if (isCut) {
@@ -33,7 +37,7 @@ export async function databaseLine(): Promise<DatabaseLine> {
           open.delete(end)
           other.destroy()
         })
-      end.pipe(other)
+      if (!isFrozen) end.pipe(other)
     }
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
@@ -51,7 +55,13 @@ export async function databaseLine(): Promise<DatabaseLine> {
     ...database,
     url: url.href,
     cut,
+    freeze() {
+      isFrozen = true
+      for (const socket of open) socket.unpipe()
+    },
     mend() {
+      if (isFrozen) cut()
+      isFrozen = false
       isCut = false
     },
     async drop() {
