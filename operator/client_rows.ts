@@ -4,6 +4,7 @@ import { deleteClient, findClientByUid, upsertClient } from '../store/clients.ts
 import type { ClientRow, ClientWithoutSecret, SecretColumn } from '../store/clients.ts'
 import type { Db } from '../store/db.ts'
 import { endSessionsOf } from './ended_sessions.ts'
+import type { RowSource } from './known_table.ts'
 import { NotYet } from './not_yet.ts'
 import { pathOf } from './resource_types.ts'
 import type { Rows } from './rows.ts'
@@ -27,9 +28,7 @@ interface Deps {
 export async function saveClient(deps: Deps, write: ClientWrite): Promise<ClientRow | undefined> {
   const { store, rows } = deps
   const uid = write.row.resourceUid
-  const former = rows.clients.atPath(pathOf(write.row))
-  if (former && former.resourceUid !== uid) await removeClient(deps, former.resourceUid)
-
+  await removeFormerClient(deps, write.row)
   return rows.clients.write(uid, async () => {
     const now = store.now()
     const written = await store.transaction(async (db) => {
@@ -84,6 +83,12 @@ export async function removeClient(deps: Deps, resourceUid: string): Promise<boo
   return deleteRow(deps, resourceUid, (db, { realm, clientId }) =>
     endSessionsOf(db, { realm, clientId }, 'client_removed', deps.store),
   )
+}
+
+/** Removes the row of another Client that was of this `namespace/name`: of two, the former one is gone. */
+export async function removeFormerClient(deps: Deps, of: RowSource): Promise<void> {
+  const former = deps.rows.clients.atPath(pathOf(of))
+  if (former && former.resourceUid !== of.resourceUid) await removeClient(deps, former.resourceUid)
 }
 
 /** Takes a Client's row out of a realm that does not take it; its sessions stay, and are good again if it comes back. */

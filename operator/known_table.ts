@@ -9,6 +9,9 @@ export interface KnownRow {
   digest: string
 }
 
+/** The resource that a row is made from. */
+export type RowSource = Pick<KnownRow, 'resourceUid' | 'namespace' | 'name'>
+
 /** Rows of one table, by uid of their resource. */
 export interface Known<Fact extends KnownRow, Row> {
   get(resourceUid: string): Fact | undefined

@@ -8,8 +8,10 @@ import type { StoreAccess } from './store_access.ts'
 export interface ListIdentities {
   /** Reads what is recorded, and records what never was. */
   load(): Promise<void>
-  /** False while a kind was re-created, and nobody said that the rows of the former one may go. */
+  /** False while a kind was re-created, or is not known, and nobody said that the rows of the former one may go. */
   areSame(kind: Kind): boolean
+  /** From now on the rows of a kind are those of the list that is known by this. */
+  record(kind: Kind, identity: string): Promise<void>
 }
 
 /** @param options.acceptEmpty kinds whose former rows may go, although the kind was re-created */
@@ -20,7 +22,14 @@ export function listIdentitiesOf(options: {
 }): ListIdentities {
   const { source, store, acceptEmpty } = options
   let recorded = new Map<string, string>()
+
+  async function record(kind: Kind, identity: string): Promise<void> {
+    await store.transaction((db) => recordIdentity(db, kind, identity))
+    recorded.set(kind, identity)
+  }
+
   return {
+    record,
     async load() {
       recorded = await listIdentities(store.db)
       for (const kind of KINDS) {
@@ -28,13 +37,12 @@ export function listIdentitiesOf(options: {
         const before = recorded.get(kind)
         if (identity === undefined || identity === before) continue
         if (before !== undefined && !acceptEmpty.includes(kind)) continue
-        await store.transaction((db) => recordIdentity(db, kind, identity))
-        recorded.set(kind, identity)
+        await record(kind, identity)
       }
     },
     areSame(kind) {
       const identity = source.identity?.(kind) ?? source.completeList(kind)?.identity
-      return identity === undefined || identity === recorded.get(kind)
+      return identity !== undefined && identity === recorded.get(kind)
     },
   }
 }

@@ -53,7 +53,7 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
   const { store } = deps
   const index = relationIndex()
   const identities = listIdentitiesOf({ source, store, acceptEmpty: options.acceptEmpty })
-  const view = createView(source, index, rows, (kind) => identities.areSame(kind))
+  const view = createView(source, index, rows, (kind) => !identities.areSame(kind))
   const table = controllerTable({ ...deps, waited: (until, seconds) => metrics.waited(until, seconds) })
   let started = false
   let stopped = false
@@ -86,8 +86,6 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
       random,
       now: store.now,
       wakeUsersOf: (key) => dispatch.wakeUsersOf(key),
-      // A grant that nobody's object asks for any more ends, whatever became of the kind.
-      deletionsAreMeant: (deleted) => deleted === 'RoleAssignment' || identities.areSame(deleted),
       onDeposed: options.onDeposed,
       onReconciled: (reconciled, result) => metrics.reconciled(reconciled, result),
     })

@@ -91,6 +91,7 @@ export function createRows(): Rows {
     clients,
     users,
     realmOwner: (realm) => realms.ownerOf(0, realm),
+    hasRealmAt: (path) => realms.atPath(path) !== undefined,
     realmRefusal: (realmUid) => refusals.get(realmUid),
     subjectOf(realm, userUid) {
       const known = users.get(userUid)

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
-import { appendAudit } from '../store/audit.ts'
 import { sweepChanges } from '../store/changes.ts'
 import { sweepLoginFailures } from '../store/login_failures.ts'
 import { sweepReplicas } from '../store/replicas.ts'
-import { deleteGrantsExceptOf, deleteRoleAssignment, listRoleAssignments } from '../store/role_assignments.ts'
+import { deleteGrantsExceptOf, listRoleAssignments } from '../store/role_assignments.ts'
 import { sweepSessions } from '../store/sessions.ts'
 import { removeClient } from './client_rows.ts'
 import type { ListIdentities } from './list_identities.ts'
 import { removeRealm } from './realm_rows.ts'
 import type { Known, KnownRow } from './known_table.ts'
+import { endOrphan } from './role_assignment/end_orphan.ts'
 import type { Rows } from './rows.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
@@ -30,11 +30,12 @@ export interface SweepDeps {
  * be swept later.
  */
 export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
-  const { source, rows, identities, log } = deps
+  const { source, identities, log } = deps
   await identities.load()
   const later: Kind[] = []
   for (const kind of KINDS) {
-    if (!source.completeList(kind)) {
+    const complete = source.completeList(kind)
+    if (!complete) {
       later.push(kind)
       continue
     }
@@ -42,25 +43,31 @@ export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
     if (kind === 'RoleAssignment') await sweepAssignments(deps)
     else if (identities.areSame(kind)) await sweepKind(kind, deps)
     else {
+      const { length: missing } = orphansOf(kind, deps)
+      // All are back, so what goes from now on is meant to.
+      if (missing === 0) await identities.record(kind, complete.identity)
       const message =
         `${kind} was re-created, so rows of objects that are not there now stay; ` +
         `"realmkeeper operator --accept-empty ${kind}" lets them go`
-      if ([...known(kind, rows).all()].length > 0) log.warn(message)
+      if (missing > 0) log.warn({ rows: missing }, message)
     }
   }
   return later
 }
 
 async function sweepKind(kind: Exclude<Kind, 'RoleAssignment'>, deps: SweepDeps): Promise<void> {
-  const { source, rows, log } = deps
-  const present = new Set(source.list(kind).map(({ metadata }) => metadata.uid))
-  const orphans = [...known(kind, rows).all()].filter(({ resourceUid }) => !present.has(resourceUid))
-  for (const orphan of orphans) {
-    log.info({ resource: `${kind}/${orphan.namespace}/${orphan.name}` }, 'its resource is gone: row removed')
+  for (const orphan of orphansOf(kind, deps)) {
+    deps.log.info({ resource: `${kind}/${orphan.namespace}/${orphan.name}` }, 'its resource is gone: row removed')
     if (kind === 'Realm') await removeRealm(deps, orphan)
     else if (kind === 'Client') await removeClient(deps, orphan.resourceUid)
     else await removeUser(deps, orphan.resourceUid)
   }
+}
+
+/** Rows whose resource is not there. */
+function orphansOf(kind: Kind, { source, rows }: SweepDeps): KnownRow[] {
+  const present = new Set(source.list(kind).map(({ metadata }) => metadata.uid))
+  return [...known(kind, rows).all()].filter(({ resourceUid }) => !present.has(resourceUid))
 }
 
 function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRow, never>, 'all'> {
@@ -72,13 +79,10 @@ async function sweepAssignments({ source, store, log }: SweepDeps): Promise<void
   const uids = source.list('RoleAssignment').map(({ metadata }) => metadata.uid)
   const present = new Set(uids)
   const orphans = (await listRoleAssignments(store.db)).filter(({ resourceUid }) => !present.has(resourceUid))
-  for (const { resourceUid, realm, namespace, name } of orphans) {
+  for (const orphan of orphans) {
+    const { namespace, name } = orphan
     log.info({ resource: `RoleAssignment/${namespace}/${name}` }, 'its resource is gone: what it granted ends')
-    await store.transaction(async (db) => {
-      await deleteRoleAssignment(db, resourceUid)
-      const details = { assignment: `${namespace}/${name}`, assignmentUid: resourceUid, cause: 'resource_gone' }
-      await appendAudit(db, store.auditWriter, [{ at: store.now(), action: 'roles_revoked', realm, details }])
-    })
+    await endOrphan(store, orphan)
   }
   // Grants whose assignment has not even a row: somebody wrote them by hand, or lost the other table.
   const strays = await store.transaction((db) => deleteGrantsExceptOf(db, uids))

@@ -5,6 +5,7 @@ import type { SubjectOwner } from '../store/subjects.ts'
 import { deleteUser, findUserByUid, upsertUser } from '../store/users.ts'
 import type { UserRow } from '../store/users.ts'
 import { endSessionsOf } from './ended_sessions.ts'
+import type { RowSource } from './known_table.ts'
 import { NotYet } from './not_yet.ts'
 import { pathOf } from './resource_types.ts'
 import type { Rows } from './rows.ts'
@@ -30,9 +31,7 @@ interface Deps {
 
 /** Writes one row in one transaction. Throws NotYet when the hash to keep is gone, because somebody dropped the row. */
 export async function saveUser({ store, rows }: Deps, { row, ...write }: UserWrite): Promise<UserWritten> {
-  const former = rows.users.atPath(pathOf(row))
-  if (former && former.resourceUid !== row.resourceUid) await removeUser({ store, rows }, former.resourceUid)
-
+  await removeFormerUser({ store, rows }, row)
   return rows.users.write(row.resourceUid, async () => {
     const written = await store.transaction((db) => writeUser(db, { row, ...write }, store))
     if (written === 'row_dropped') {
@@ -86,6 +85,12 @@ export async function removeUser(
     rows.users.gone(resourceUid)
     return removed
   })
+}
+
+/** Removes the row of another User that was of this `namespace/name`: of two, the former one is gone. */
+export async function removeFormerUser(deps: Deps, of: RowSource): Promise<void> {
+  const former = deps.rows.users.atPath(pathOf(of))
+  if (former && former.resourceUid !== of.resourceUid) await removeUser(deps, former.resourceUid)
 }
 
 async function claimedBy(

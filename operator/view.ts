@@ -33,6 +33,9 @@ export interface View {
    * removed.
    */
   subjectOf(realm: string, userUid: string): string | undefined
+
+  /** True while a kind was made anew and rows of the former one wait for their resources: what is missing was not deleted. */
+  isRecreated(kind: Kind): boolean
 }
 
 export type RealmForResource =
@@ -49,17 +52,18 @@ export type RealmForResource =
 export interface Registered {
   /** uid of the Realm whose row holds a realm name. */
   realmOwner(realm: string): string | undefined
+  /** True while a realm is served that the Realm of this `namespace/name` made, or a former one of that name. */
+  hasRealmAt(path: string): boolean
   /** Why a Realm was refused the last time it was looked at; undefined when it was not, or not yet looked at. */
   realmRefusal(realmUid: string): string | undefined
   subjectOf(realm: string, userUid: string): string | undefined
 }
 
-/** @param areMeant false while a kind that is going, or was made anew, looks like the deletion of all its objects */
 export function createView(
   source: ResourceSource,
   index: RelationIndex,
   registered: Registered,
-  areMeant: (kind: Kind) => boolean = () => true,
+  isRecreated: (kind: Kind) => boolean = () => false,
 ): View {
   const find = <K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
@@ -72,6 +76,7 @@ export function createView(
     find,
     knownAs,
     subjectOf: (realm, userUid) => registered.subjectOf(realm, userUid),
+    isRecreated,
 
     holderOf(kind, claim, recordedUid) {
       const claimants = knownAs(kind, claim).filter(
@@ -87,11 +92,14 @@ export function createView(
       if (!realm) {
         // Taken for gone too early, it would take the rows of all that belongs to it along.
         if (!source.completeList('Realm')) throw new NotYet(`not all Realms are known; ${path} may be among the rest`)
-        if (!areMeant('Realm')) throw new NotYet(`the kind Realm was made anew; ${path} is not there yet`)
+        if (isRecreated('Realm') && registered.hasRealmAt(path)) {
+          throw new NotYet(`the kind Realm was made anew; ${path} is not there yet`)
+        }
         return { admitted: false, reason: 'RealmNotFound', message: `there is no Realm ${path}` }
       }
       if (realm.metadata.deletionTimestamp !== undefined) {
-        if (!areMeant('Realm')) throw new NotYet(`the kind Realm is going, and ${path} with it`)
+        // Its rows go with it, unless it goes because its kind does.
+        if (registered.hasRealmAt(path)) throw new NotYet(`Realm ${path} is being deleted`)
         return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} is being deleted` }
       }
       const labels = source.namespaceLabels(metadata.namespace)

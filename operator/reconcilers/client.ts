@@ -1,4 +1,4 @@
-import { removeClient, saveClient, withdrawClient } from '../client_rows.ts'
+import { removeClient, removeFormerClient, saveClient, withdrawClient } from '../client_rows.ts'
 import type { ClientWithoutSecret } from '../../store/clients.ts'
 import { desiredSecret } from '../client_secret.ts'
 import { clientSettings } from '../client_settings.ts'
@@ -54,9 +54,10 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       return ready('Registered', `registered in realm "${realm.name}"`, rest)
     },
 
-    async finalize({ metadata }) {
+    async finalize({ metadata: { uid, namespace, name } }) {
+      await removeFormerClient(deps, { resourceUid: uid, namespace, name })
       // A generated Secret goes with its owner.
-      await removeClient(deps, metadata.uid)
+      await removeClient(deps, uid)
     },
   }
 }

@@ -14,6 +14,7 @@ import { encryptionCondition, preconditionConditions, preconditions } from '../r
 import { fieldsPaired, fieldStatus, pairOf, wantedFields } from '../realm_fields.ts'
 import { licenseState } from '../realm_license.ts'
 import { realmName } from '../realm_name.ts'
+import type { KnownRow } from '../known_table.ts'
 import { removeRealm, saveRealm, withdrawRealm } from '../realm_rows.ts'
 import { notReady, ready } from '../reconciler.ts'
 import type { Reconciler } from '../reconciler.ts'
@@ -107,19 +108,29 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
 
   /** The name whose rows go with a Realm: the one that it is registered under, or its own if nobody else claims that. */
   function heldName(realm: RealmResource, view: View): string | undefined {
-    const known = rows.realms.get(realm.metadata.uid)
-    if (known) return known.realm
     const name = realmName(realm)
+    const known = rows.realms.get(realm.metadata.uid) ?? formerRow(name, realm)
+    if (known) return known.realm
     const others = view
       .knownAs('Realm', relation.realmName(name))
       .filter(({ metadata }) => metadata.uid !== realm.metadata.uid)
     return rows.realmOwner(name) === undefined && others.length === 0 ? name : undefined
   }
 
-  /** A Realm made anew under the same name is another one: what belonged to the former one ends with it. */
+  /** The row that a Realm of the same path made, which is gone, and which this one has not taken over. */
+  function formerRow(name: string, { metadata }: RealmResource): KnownRow | undefined {
+    const known = rows.realms.atPath(pathOf(metadata))
+    return known?.realm === name ? known : undefined
+  }
+
+  /**
+   * A Realm made anew under the same name is another one: what belonged to the former one ends with it. Unless nobody
+   * deleted that: the kind was made anew, and this is the same Realm, back again.
+   */
   async function removeFormer(name: string, realm: RealmResource, view: View): Promise<void> {
     const recorded = rows.realmOwner(name)
     if (recorded === undefined || recorded === realm.metadata.uid) return
+    if (view.isRecreated('Realm') && formerRow(name, realm)) return
     const stillThere = view.knownAs('Realm', relation.realmName(name)).some(({ metadata }) => metadata.uid === recorded)
     if (!stillThere) await removeRealm(deps, { realm: name, resourceUid: recorded })
   }

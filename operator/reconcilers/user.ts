@@ -8,7 +8,7 @@ import type { UserResource } from '../resource_types.ts'
 import { userDigest } from '../row_digest.ts'
 import type { KnownUser } from '../rows.ts'
 import { desiredPassword, wasNewlineDropped } from '../user_password.ts'
-import { removeUser, saveUser, withdrawUser } from '../user_rows.ts'
+import { removeFormerUser, removeUser, saveUser, withdrawUser } from '../user_rows.ts'
 import type { UserWrite } from '../user_rows.ts'
 import type { View } from '../view.ts'
 
@@ -54,6 +54,7 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
       const realm = view.find('Realm', namespace, name)
       // For a row that somebody dropped before; without its realm nobody can use its sessions anyway.
       const claim = realm && { realm: realmName(realm), subject: subjectOf(user), ...pathParts(user) }
+      await removeFormerUser(deps, { resourceUid: user.metadata.uid, ...pathParts(user) })
       await removeUser(deps, user.metadata.uid, claim)
     },
   }

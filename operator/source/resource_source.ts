@@ -43,6 +43,12 @@ export interface ResourceSource {
    */
   identity?(kind: Kind): string | undefined
 
+  /**
+   * Looks now whether an object that is being deleted was deleted itself: false when it goes because its kind does, or
+   * did. Rejects when that cannot be found out. Left out where kinds do not go.
+   */
+  isOwnDeletion?(resource: Resource): Promise<boolean>
+
   /** Labels of a namespace, for `allowedNamespaces.selector`; undefined when it does not exist. */
   namespaceLabels(namespace: string): Record<string, string> | undefined
 

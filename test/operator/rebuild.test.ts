@@ -214,6 +214,10 @@ describe('rows of configuration', () => {
     clock.jump(HOUR)
     await eventually(() => expect(JSON.stringify(operator.log)).toContain('--accept-empty User'))
     expect((await essence()).users).toEqual(users)
+    // Nothing of the other two is missing: what goes from now on is meant to.
+    const waiting = await operator.rows(`select kind from resource_lists where identity = 'of a kind that is gone'`)
+    expect(waiting.map(({ kind }) => kind)).toContain('User')
+    expect(waiting.map(({ kind }) => kind)).not.toContain('Client')
     await operator.stop()
     await operator.start({ clock }, { acceptEmpty: 'User, Client,Realm' })
     await eventually(async () => expect((await essence()).users).toEqual([]))

@@ -187,6 +187,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     },
 
     identity: (kind) => kinds[kind].identity.current(),
+    isOwnDeletion: ({ kind, metadata }) => kinds[kind].identity.isOwnDeletion(metadata),
     namespaceLabels: (namespace) => spaces.labels(namespace),
     writeStatus: (key, uid, patch) => writes.writeStatus(key, uid, patch),
     setFinalizer: (key, uid, present) => writes.setFinalizer(key, uid, present),

@@ -12,7 +12,8 @@ export interface KindCache {
   get(key: Pick<ResourceKey, 'namespace' | 'name'>): Received | undefined
   /**
    * Takes what the API server answered to a write, or to a look, ahead of the watch. An object that is not held is
-   * not taken: its deletion may have been seen already, and would not be seen again.
+   * not taken: its deletion may have been seen already, and would not be seen again. Nor is one that is news in that it
+   * is being deleted: the watch brings it, after a look at its kind.
    */
   merge(object: ApiObject): Received
   /** For the watch of one namespace, or of all. */
@@ -66,7 +67,8 @@ export function kindCache({ kind, tell, confirmKind }: KindCacheOptions): KindCa
     get: (key) => held.get(pathKey(key)),
     merge(object) {
       const received = receive(kind, object)
-      if (find(object)?.resource.metadata.uid === object.metadata.uid && isNews(object)) put(received)
+      const isHeld = find(object)?.resource.metadata.uid === object.metadata.uid
+      if (isHeld && isNews(object) && !isDeletion(object)) put(received)
       return received
     },
     sink: (namespace) => ({

@@ -17,6 +17,8 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('what is
   })
   afterAll(() => world?.end())
 
+  const apply = (file: string) =>
+    world.plane.kubectl(['apply', '-f', `examples/quickstart/${file}`], { as: world.author })
   const count = async (statement: string): Promise<number> => {
     const { rows } = await world.database.pool.query<{ count: number }>(
       `select count(*)::int as count from ${statement}`,
@@ -66,11 +68,29 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('what is
     expect(await count('users')).toBe(before)
     expect((await world.login('alice')).status).toBe(200)
 
-    await world.plane.kubectl(['apply', '-f', 'examples/quickstart'], { as: world.author })
+    // A Realm that is back finds its row, and those of Users that are not.
+    await apply('02_realm.yaml')
+    await world.untilReady('realms', 'quickstart')
+    expect(await count('users')).toBe(before)
+    await until(async () => expect((await world.login('bob')).status).toBe(200))
+  })
+
+  test('row 118: until all are back, one that is deleted is deleted, and those that are not back stay', async () => {
+    await apply('04_users.yaml')
     await world.untilReady('users', 'alice')
     await world.untilReady('users', 'bob')
-    expect(await count('users')).toBe(before)
-    await until(async () => expect((await world.login('alice')).status).toBe(200))
+    await until(async () => expect((await world.login('bob')).status).toBe(200))
+    expect(await count('clients')).toBe(1)
+    await world.plane.kubectl(['delete', 'user.realmkeeper.io', 'bob', '-n=quickstart'])
+    expect(await count(`users where name = 'bob'`)).toBe(0)
+    await until(async () => expect((await world.login('bob')).body).toMatchObject({ error: 'invalid_grant' }))
+    expect((await world.login('alice')).status).toBe(200)
+    expect(await count('clients')).toBe(1)
+
+    await apply('')
+    for (const name of ['alice', 'bob']) await world.untilReady('users', name)
+    await world.untilReady('clients', 'shop')
+    await until(async () => expect((await world.login('bob')).status).toBe(200))
   })
 
   test('row 118: --accept-empty says that the former rows may go', async () => {

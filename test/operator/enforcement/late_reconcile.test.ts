@@ -44,6 +44,7 @@ const VIEW: View = {
   holderOf: () => undefined,
   knownAs: () => [],
   subjectOf: () => undefined,
+  isRecreated: () => false,
 }
 
 const ENFORCED: ApprovalEnforcement = {

@@ -7,6 +7,7 @@ import type { ControlPlane } from '../../../support/control_plane.ts'
 import { JSON_PATCH, MERGE_PATCH, accountOf } from '../../../support/control_plane/account.ts'
 import { startFaultProxy } from '../../../support/fault_proxy.ts'
 import type { FaultProxy } from '../../../support/fault_proxy.ts'
+import type { Resource } from '../../../../operator/source/resource.ts'
 import { assignment, client, key, realm, secret, user } from '../conformance.ts'
 import { OPERATOR_RULES, grant } from './rights.ts'
 import { clusterWorld, pathOf, prepareWorlds } from './world.ts'
@@ -388,7 +389,11 @@ describe.skipIf(!hasControlPlane('kube-controller-manager'))('resources of a clu
       const { uid } = (await world.eventually(() => world.source().get(there))).metadata
       await world.source().setFinalizer(there, uid, true)
       await plane.admin.do('DELETE', '/api/v1/namespaces/leaving')
-      await world.eventually(() => world.source().get(there)?.metadata.deletionTimestamp)
+      const leaver = await world.eventually(() => {
+        const resource = world.source().get(there)
+        return resource?.metadata.deletionTimestamp !== undefined && resource
+      })
+      expect(await world.source().isOwnDeletion?.(leaver)).toBe(true)
       const desired = { namespace: 'leaving', name: 'generated', labels: {}, data: {} }
       await expect(world.source().secrets.create(desired)).rejects.toMatchObject({ name: 'ResourceConflict' })
       world.source().recordEvent(there, { type: 'Warning', reason: 'Leaving', message: 'goes' })
@@ -475,6 +480,85 @@ describe.skipIf(!hasControlPlane('kube-controller-manager'))('resources of a clu
       await world.eventually(() => world.source().completeList('User'))
       expect(world.source().completeList('User')?.identity).not.toBe(before)
       expect(wrong).toBe(0)
+    })
+
+    /** alice, held by the operator's finalizer, and seen to be on her way out. */
+    async function leaving(world: ClusterWorld, leave: () => Promise<unknown>): Promise<Resource> {
+      await world.source().setFinalizer(alice, await seen(world), true)
+      await leave()
+      return await world.eventually(() => {
+        const resource = world.source().get(alice)
+        return resource?.metadata.deletionTimestamp !== undefined && resource
+      })
+    }
+    async function deleteAlice(): Promise<void> {
+      // Times are in whole seconds, and the definition may be as young.
+      await new Promise((resolve) => setTimeout(resolve, 1_100))
+      await plane.admin.do('DELETE', pathOf('User', 'default', 'alice'))
+    }
+
+    test('row 118: an object that somebody deletes goes by itself, one whose kind goes does not', async () => {
+      const world = await proxiedWorld()
+      const resource = await leaving(world, deleteAlice)
+      expect(await world.source().isOwnDeletion?.(resource)).toBe(true)
+      // What is held is old by now, and no event will say so.
+      world.proxy.setSilence('customresourcedefinitions')
+      await remove('users.realmkeeper.io')
+      expect(await world.source().isOwnDeletion?.(resource)).toBe(false)
+      await world.source().setFinalizer(alice, resource.metadata.uid, false)
+      await restore('users.realmkeeper.io')
+      expect(await world.source().isOwnDeletion?.(await leaving(world, deleteAlice))).toBe(true)
+    })
+
+    test('row 118: what a former kind left behind, deleted, was not deleted by itself', async () => {
+      const world = await clusterWorld(plane)
+      await leaving(world, () => remove('users.realmkeeper.io'))
+      // As people do with a definition that hangs.
+      const free = { metadata: { finalizers: null } }
+      await plane.admin.do('PATCH', `${CRDS}/users.realmkeeper.io`, free, { contentType: MERGE_PATCH })
+      await restore('users.realmkeeper.io')
+      const left = await world.eventually(() => {
+        const identity = world.source().identity?.('User')
+        return identity !== undefined && !identity.includes('deleted') && world.source().get(alice)
+      })
+      expect(left.metadata.deletionTimestamp).toBeDefined()
+      expect(await world.source().isOwnDeletion?.(left)).toBe(false)
+      await world.source().setFinalizer(alice, left.metadata.uid, false)
+    })
+
+    test('row 118: while its definition cannot be read, nobody says why an object goes', async () => {
+      const world = await proxiedWorld()
+      const resource = await leaving(world, deleteAlice)
+      world.proxy.setFault(({ url }) => (url.includes('customresourcedefinitions/') ? { status: 503 } : undefined))
+      await expect(world.source().isOwnDeletion?.(resource)).rejects.toMatchObject({ status: 503 })
+      world.proxy.setFault(({ url }) => (url.includes('customresourcedefinitions/') ? { status: 403 } : undefined))
+      await expect(world.source().isOwnDeletion?.(resource)).rejects.toThrow('users.realmkeeper.io may not be read')
+      // Objects are seen to come and change all the same, but what is missing is not taken for deleted.
+      expect(world.source().completeList('User')).toBeUndefined()
+      await world.apply(user('bob'))
+      await world.eventually(() => world.source().get(key('User', 'bob')))
+      world.proxy.clearFault()
+      expect(await world.source().isOwnDeletion?.(resource)).toBe(true)
+      await world.eventually(() => world.source().completeList('User'))
+    })
+
+    test('row 118: that an object goes is believed after a look at its kind, also where a write tells of it', async () => {
+      const world = await proxiedWorld()
+      const uid = await seen(world)
+      await world.source().setFinalizer(alice, uid, true)
+      await world.fence()
+      world.proxy.setSilence(true)
+      await remove('users.realmkeeper.io')
+      const isGoing = async () => (await plane.admin.do('GET', pathOf('User', 'default', 'alice'))).metadata
+      await expect.poll(isGoing, { timeout: 20_000 }).toHaveProperty('deletionTimestamp')
+      await world.source().writeStatus(alice, uid, ready('still here'))
+      expect(world.source().get(alice)?.metadata.deletionTimestamp).toBeUndefined()
+      world.proxy.setSilence(false)
+      world.proxy.cut()
+      await world.eventually(() => world.source().get(alice)?.metadata.deletionTimestamp)
+      expect(world.source().identity?.('User')).toContain('being deleted')
+      await world.source().setFinalizer(alice, uid, false)
+      await restore('users.realmkeeper.io')
     })
 
     test('a kind that is not installed yet is waited for by nobody, and found when it is', async () => {
