@@ -36,14 +36,13 @@ async function judge(
   { username, password }: Credentials,
   { pool, now }: ProofDeps,
 ): Promise<UserRow> {
+  const user = await findUserByUsername(pool, row.realm, username)
   // The attempt counts as a failure, and nothing is answered before that is committed. It is counted beside the hash,
-  // not before it: counting takes another time for a locked name, and alone that could be measured.
-  const [isLocked, { user, isRight }] = await Promise.all([
+  // not before it: counting takes another time for a locked name, and alone that could be measured. Nor is it counted
+  // before the user was found: what Postgres kept from being judged is nobody's failure.
+  const [isLocked, isRight] = await Promise.all([
     row.bruteForce.enabled && countLoginAttempt(pool, row.realm, username, row.bruteForce, now()).then(isRefused),
-    findUserByUsername(pool, row.realm, username).then(async (found) => ({
-      user: found,
-      isRight: await check.verify(found?.passwordHash, password),
-    })),
+    check.verify(user?.passwordHash, password),
   ])
   if (isLocked || !user || !isRight) throw badCredentials()
   if (row.bruteForce.enabled) await clearLoginFailures(pool, row.realm, username)

@@ -119,6 +119,8 @@ describe('one database with a server on it', () => {
       for (const answer of answers) expect(answer).toMatchObject(unavailable)
       expect((await fetch(`${server.healthUrl}/livez`)).status).toBe(200)
     })
+    // Nobody was judged, so nobody has failed: not even the right password would count against its user.
+    expect((await database.pool.query('select failures from login_failures')).rows).toEqual([])
     await eventually(async () => expect(await server.token(ALICE)).toMatchObject({ status: 200 }))
     await eventually(async () => expect(await readyz(server)).toMatchObject({ status: 200 }))
   })
