@@ -7,6 +7,7 @@ import { clusterRows } from './rows/cluster.ts'
 import { equalTimeRows } from './rows/equal_time.ts'
 import { loginRows } from './rows/login.ts'
 import { fieldRows, refreshRows, tokenRows } from './rows/requests.ts'
+import { servedRows } from './rows/served.ts'
 import { startupRows } from './rows/startup.ts'
 import { userRows } from './rows/users.ts'
 import { startBenchWorld } from './world.ts'
@@ -22,6 +23,7 @@ const ROWS: Record<string, (world: BenchWorld) => Promise<Figure[]>> = {
   startup: startupRows,
   users: userRows,
   cluster: clusterRows,
+  served: servedRows,
 }
 
 const { values } = parseArgs({

@@ -111,7 +111,9 @@ async function startFloor(databaseUrl: string): Promise<{ child: ChildProcess; p
 /** Starts a server process and resolves when it is ready; `seconds` is how long that took. */
 export async function startServer(options: {
   databaseUrl: string
-  keyringDir: string
+  /** Where its keyrings are: in a folder, or on an API server. */
+  keyringDir?: string
+  kubeconfig?: string
   cache?: string
 }): Promise<{ child: ChildProcess; port: number; seconds: number }> {
   const [port, healthPort] = [await freePort(), await freePort()]
@@ -125,7 +127,8 @@ export async function startServer(options: {
       REALMKEEPER_LISTEN_HOST: '127.0.0.1',
       REALMKEEPER_LISTEN_PORT: `${port}`,
       REALMKEEPER_HEALTH_LISTEN_PORT: `${healthPort}`,
-      REALMKEEPER_KEYRING_DIR: options.keyringDir,
+      ...(options.keyringDir !== undefined && { REALMKEEPER_KEYRING_DIR: options.keyringDir }),
+      ...(options.kubeconfig !== undefined && { REALMKEEPER_KUBECONFIG: options.kubeconfig }),
       // What is measured is the work of an answer, not of its log line.
       REALMKEEPER_LOG_LEVEL: 'error',
       // Limits are not what is measured.
