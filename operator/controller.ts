@@ -74,8 +74,7 @@ export function createController<K extends Kind>(
     const key = parseKey(kind, text)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
     const resource = source.get(key) as ResourceOf<K> | undefined
-    // Gone without a finalizer of ours: there were no rows, or the sweep finds them.
-    if (!resource) return undefined
+    if (!resource) return await gone(key)
     try {
       const isDeleted = resource.metadata.deletionTimestamp !== undefined
       const again = isDeleted ? await finalize(key, resource) : await reconcile(key, resource)
@@ -86,6 +85,18 @@ export function createController<K extends Kind>(
       if (error instanceof NotYet) return await waitFor(error, text, key, resource)
       if (error instanceof PostgresAway) await saySomething(key, resource, WAITING_FOR_POSTGRES)
       sayDeletionWaits(key, resource, error)
+      throw error
+    }
+  }
+
+  /** There were no rows, or somebody removed our finalizer by hand: what is not ended here the sweep finds. */
+  async function gone(key: ResourceKey): Promise<undefined> {
+    // Nobody knows what is missing in a list that is not complete.
+    if (!reconciler.gone || !source.completeList(kind)) return
+    try {
+      await reconciler.gone(key)
+    } catch (error) {
+      if (error instanceof Deposed) return deposed(error)
       throw error
     }
   }

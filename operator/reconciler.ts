@@ -1,5 +1,5 @@
 import type { Observation, ResourceOf } from './resource_types.ts'
-import type { Kind } from './source/resource.ts'
+import type { Kind, ResourceKey } from './source/resource.ts'
 import type { ResourceEvent } from './source/resource_source.ts'
 import type { View } from './view.ts'
 
@@ -16,6 +16,9 @@ export interface Reconciler<K extends Kind = Kind> {
    * The controller removes the finalizer afterwards.
    */
   finalize(resource: ResourceOf<K>, view: View): Promise<void>
+
+  /** Removes at once what a resource granted that went without its finalizer; left out where the sweep is soon enough. */
+  gone?(key: ResourceKey): Promise<void>
 }
 
 /** What a reconcile concluded. The controller, not the reconciler, writes it to `status`. */

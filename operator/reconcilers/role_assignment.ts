@@ -14,6 +14,7 @@ import type { ApprovalEnforcement } from '../approval_enforcement.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { NotYet } from '../not_yet.ts'
 import type { Outcome, Reconciler } from '../reconciler.ts'
+import { endOrphan } from '../role_assignment/end_orphan.ts'
 import { fieldStatus, wantedFields } from '../realm_fields.ts'
 import { pathOf } from '../resource_types.ts'
 import type { RoleAssignmentResource } from '../resource_types.ts'
@@ -29,10 +30,15 @@ type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement' | 'waited'>
 
 /** Keeps the rows of `granted_roles` equal to what was decided on one RoleAssignment. Deciding itself is `decide`. */
 export function roleAssignmentReconciler({ store, approvalEnforcement, waited }: Deps): Reconciler<'RoleAssignment'> {
+  /** uid of whom the last rows were written for, by `namespace/name`. */
+  const written = new Map<string, string>()
+
   return {
     async reconcile(resource, view) {
       const realm = view.realmFor(resource)
       const { uid } = resource.metadata
+      await endFormer(pathOf(resource.metadata), uid)
+      written.set(pathOf(resource.metadata), uid)
       const row = await findRoleAssignmentByUid(store.db, uid)
       const recorded = await listDecisions(store.db, uid)
       const known = approvalEnforcement()
@@ -77,7 +83,19 @@ export function roleAssignmentReconciler({ store, approvalEnforcement, waited }:
         await deleteRoleAssignment(db, uid)
         await appendAudit(db, store.auditWriter, audited(audit, row?.realm ?? '', store.now()))
       })
+      written.delete(pathOf(resource.metadata))
     },
+
+    gone: (key) => endFormer(pathOf(key)),
+  }
+
+  /** Whoever removes the finalizer by hand must not keep what an object granted that is gone, or another one by now. */
+  async function endFormer(path: string, present?: string): Promise<void> {
+    const former = written.get(path)
+    if (former === undefined || former === present) return
+    const row = await findRoleAssignmentByUid(store.db, former)
+    if (row) await endOrphan(store, row)
+    written.delete(path)
   }
 
   /** Writes what differs from what is there, in one transaction; true when roles that count did. */
