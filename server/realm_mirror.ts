@@ -13,7 +13,10 @@ export interface RealmMirror {
   realms(): RealmRow[]
   /** False until everything was read once. */
   isLoaded(): boolean
-  /** Reads what changed since the last call. After an error the next call reads the same again. */
+  /**
+   * Reads what changed since the last call over the same connection. A new one may lead to a standby or a backup, whose
+   * history is another one from some number on, so everything is read. After an error the next call reads the same again.
+   */
   catchUp(db: Db): Promise<void>
 }
 
@@ -26,6 +29,7 @@ export function createRealmMirror(onRealms: () => void): RealmMirror {
   let clients = new Map<string, Map<string, ClientRow>>()
   let lastId = 0
   let isLoaded = false
+  let lastConnection: Db | undefined
 
   async function readEverything(db: Db): Promise<void> {
     const [realmRows, clientRows] = [await listRealms(db), await listClients(db)]
@@ -73,10 +77,11 @@ export function createRealmMirror(onRealms: () => void): RealmMirror {
     async catchUp(db) {
       // The log first, the rows afterwards: rows may be newer than the number remembered, never older.
       const log = await readChanges(db, lastId)
-      const isEverything = !isLoaded || !log.complete || log.changes.length > MANY_CHANGES
+      const isEverything = db !== lastConnection || !log.complete || log.changes.length > MANY_CHANGES
       if (isEverything) await readEverything(db)
       else await readChanged(db, log.changes)
       lastId = log.lastId
+      lastConnection = db
       isLoaded = true
       if (isEverything || log.changes.some(({ kind }) => kind === 'realm')) onRealms()
     },

@@ -49,6 +49,26 @@ describe('row 76: Postgres is away when the server starts', () => {
   })
 })
 
+test('rows 79, 86: it comes back as it was a moment earlier, and has gone on from there: nothing is taken for known', async () => {
+  const line = await databaseLine()
+  const server = await startServer({ database: line })
+  const asMine = () => server.token({ ...ALICE, client_id: 'mine', client_secret: undefined })
+  const mine = await server.addClient({ clientId: 'mine' })
+  const later = await server.addClient({ clientId: 'later' })
+  await eventually(async () => expect(await asMine()).toMatchObject({ status: 200 }))
+  line.cut()
+  // The standby had not heard of the last two changes; the numbers that they had are given to others.
+  await line.pool.query('update change_counter set last_id = last_id - 2')
+  await line.pool.query('delete from changes where id > (select last_id from change_counter)')
+  await server.addClient({ ...mine, enabled: false })
+  await server.addClient(later)
+  await server.addClient({ clientId: 'latest' })
+  line.mend()
+  await eventually(async () => expect(await asMine()).toMatchObject({ status: 401 }))
+  await server.stop()
+  await line.drop()
+})
+
 describe('one database with a server on it', () => {
   let database: TestDatabase
   let server: TestServer
