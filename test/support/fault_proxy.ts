@@ -24,11 +24,15 @@ export interface FaultProxy {
   requests: SeenRequest[]
   /** Connections taken since the start. */
   connections(): number
+  /** Watches that are open now. */
+  watches(): number
   /** Asked for each request; one rule at a time. */
   setFault(rule: (request: SeenRequest) => Fault): void
   clearFault(): void
   /** While on, watches are open and nothing arrives on them; with a text, on those whose URL has it in it. */
   setSilence(on: boolean | string): void
+  /** The watches that are open now stay so, and nothing arrives on them any more; those that are opened later are well. */
+  silenceOpen(): void
   /** Sends an event on every open watch whose URL has `part` in it, and ends it. Tells how many those were. */
   inject(part: string, event: object): number
   /** Ends every connection, from one moment to the next. */
@@ -42,7 +46,7 @@ export interface FaultProxy {
 export async function startFaultProxy({ url, authority }: ControlPlane, { as }: { as: Account }): Promise<FaultProxy> {
   const requests: SeenRequest[] = []
   const sockets = new Set<Socket>()
-  const watches = new Set<{ url: string; response: ServerResponse }>()
+  const watches = new Set<{ url: string; response: ServerResponse; isSilent: boolean }>()
   let connections = 0
   let rule: (request: SeenRequest) => Fault = () => undefined
   let silent: boolean | string = false
@@ -68,11 +72,11 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
   function pass(answered: IncomingMessage, response: ServerResponse, { isWatch, url }: SeenRequest): void {
     response.writeHead(answered.statusCode ?? 502, answered.headers)
     response.flushHeaders()
-    const watch = { url, response }
+    const watch = { url, response, isSilent: false }
     if (isWatch) watches.add(watch)
     answered.on('data', (chunk: Buffer) => {
       const isSilent = isWatch && (typeof silent === 'string' ? url.includes(silent) : silent)
-      if (!isSilent && !response.writableEnded) response.write(chunk)
+      if (!isSilent && !watch.isSilent && !response.writableEnded) response.write(chunk)
     })
     answered.once('end', () => response.end())
     answered.once('error', () => response.destroy())
@@ -90,6 +94,7 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
     url: `https://127.0.0.1:${port}`,
     requests,
     connections: () => connections,
+    watches: () => watches.size,
     setFault(given) {
       rule = given
     },
@@ -98,6 +103,9 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
     },
     setSilence(on) {
       silent = on
+    },
+    silenceOpen() {
+      for (const watch of watches) watch.isSilent = true
     },
     inject(part, event) {
       const meant = [...watches].filter((watch) => watch.url.includes(part))

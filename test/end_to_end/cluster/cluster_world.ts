@@ -74,21 +74,34 @@ export function until<Result>(attempt: () => Promise<Result> | Result, seconds =
   return vi.waitFor(async () => attempt(), { timeout: seconds * 1000, interval: 50 })
 }
 
+export interface ClusterWorldOptions {
+  operatorArgs?: string[]
+  /** Default: one of its own, without a single table. It is dropped with the world. */
+  database?: TestDatabase
+  /** Puts something between a process and the API server: whom that process takes itself for. */
+  through?: (plane: ControlPlane, account: Account) => Promise<Account>
+}
+
 /** Starts everything; the operator leads and the server is ready when it resolves. */
-export async function clusterWorld(options: { operatorArgs?: string[] } = {}): Promise<ClusterWorld> {
+export async function clusterWorld(options: ClusterWorldOptions = {}): Promise<ClusterWorld> {
+  const { through = async (_plane, account) => account } = options
   const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-cluster-'))
   const [plane, database] = await Promise.all([
     startControlPlane({ controllers: true }),
-    testDatabase({ migrated: false }),
+    options.database ?? testDatabase({ migrated: false }),
   ])
   const { admin } = plane
   recordSecrets(CLIENT.client_secret, passwordOf('alice'), passwordOf('bob'))
   await admin.do('POST', '/api/v1/namespaces', { metadata: { name: KEYRING_NAMESPACE } })
   await giveRights(plane)
   await plane.kubectl(['apply', '-f', 'crds/policies'])
-  const operatorAccount = await plane.serviceAccount(KEYRING_NAMESPACE, 'operator')
-  const serverAccount = await plane.serviceAccount(KEYRING_NAMESPACE, 'server')
-  recordSecrets(operatorAccount.identity.token, serverAccount.identity.token)
+  const accountOfProcess = async (name: string): Promise<Account> => {
+    const account = await plane.serviceAccount(KEYRING_NAMESPACE, name)
+    recordSecrets(account.identity.token)
+    return through(plane, account)
+  }
+  const operatorAccount = await accountOfProcess('operator')
+  const serverAccount = await accountOfProcess('server')
 
   const licenseKey = join(folder, 'license_key.json')
   const licenseKeys = join(folder, 'license_keys.json')

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasControlPlane } from '../../support/control_plane.ts'
 import { clusterWorld, until } from './cluster_world.ts'
 import type { ClusterWorld } from './cluster_world.ts'
+import { applyAll, userWithPassword } from './manifests.ts'
 import type { Part } from './part.ts'
 
 describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('two operators', () => {
@@ -31,16 +32,15 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('two ope
   test('row 120: the leader sleeps past its Lease and wakes: its next write of the database is refused, and it ends', async () => {
     const before = await epoch()
     // Many hashes are under way when it falls asleep, and each ends in a write.
-    const users = Array.from({ length: 60 }, (_, index) => manifestsOf(`sleeper-${index}`)).flat()
-    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: users })
-    await world.plane.kubectl(['apply', '-f', '-'], { as: world.author, input: list })
+    const users = Array.from({ length: 60 }, (_, index) => userWithPassword(`sleeper-${index}`)).flat()
+    await applyAll(world.author, users)
     await until(async () => {
       const { rows } = await world.database.pool.query(`select from users where name like 'sleeper-%'`)
       expect(rows.length).toBeGreaterThan(3)
     })
     world.operator.signal('SIGSTOP')
     await until(async () => expect((await epoch()).epoch).not.toBe(before.epoch), 60)
-    expect(leadsIn(other)).toBe(1)
+    await until(() => expect(leadsIn(other)).toBe(1))
     const after = await epoch()
 
     world.operator.signal('SIGCONT')
@@ -62,12 +62,3 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('two ope
     })
   })
 })
-
-function manifestsOf(name: string): object[] {
-  const metadata = { name, namespace: 'quickstart' }
-  const spec = { realmRef: { name: 'quickstart' }, username: name, passwordSecretRef: { name } }
-  return [
-    { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { password: `${name}-password` } },
-    { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'User', metadata, spec },
-  ]
-}

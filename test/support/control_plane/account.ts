@@ -9,6 +9,8 @@ export interface Identity {
   certificate?: string
   key?: string
   token?: string
+  /** Of the kubeconfig, in the place of a token: the file that holds one. */
+  tokenFile?: string
 }
 
 export interface Answer {
@@ -63,12 +65,13 @@ export function accountOf(name: string, identity: Identity, folder: string): Acc
 let files = 0
 const agent = new Agent({ keepAlive: true, maxSockets: 20 })
 
-function kubeconfigOf({ server, ca, certificate, key, token }: Identity): object {
+function kubeconfigOf({ server, ca, certificate, key, token, tokenFile }: Identity): object {
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
   const user = {
     ...(certificate !== undefined && { 'client-certificate-data': base64(certificate) }),
     ...(key !== undefined && { 'client-key-data': base64(key) }),
     ...(token !== undefined && { token }),
+    ...(tokenFile !== undefined && { tokenFile }),
   }
   return {
     apiVersion: 'v1',

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasControlPlane } from '../../support/control_plane.ts'
+import type { Fault, SeenRequest } from '../../support/fault_proxy.ts'
+import { mostTries, OPERATOR_WATCHES, proxiedWorld, WATCHES } from './proxied_world.ts'
+import type { ProxiedWorld } from './proxied_world.ts'
+
+/** Long enough for backoff to show, too short for the Lease to be lost. */
+const STORM_SECONDS = 6
+/** Of the quickstart. */
+const RESOURCES = 6
+/** A watch that lived so long begins its backoff anew. */
+const WELL_MILLIS = 5_500
+
+describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('behind a connection that breaks', () => {
+  let world: ProxiedWorld
+  beforeAll(async () => {
+    world = await proxiedWorld()
+  })
+  afterAll(() => world?.end())
+
+  /** All connections end, and every call meets `rule` for some seconds, while somebody logs in and changes things. */
+  async function storm(rule: (request: SeenRequest) => Fault): Promise<SeenRequest[]> {
+    const { proxy } = world
+    await sleep(WELL_MILLIS)
+    proxy.setFault(rule)
+    const from = proxy.requests.length
+    proxy.cut()
+    const [changed] = await Promise.all([world.change(), world.keepLoggingIn(STORM_SECONDS)])
+    const asked = proxy.requests.slice(from)
+    proxy.clearFault()
+    await changed.arrived()
+    await world.untilWell()
+    return asked
+  }
+
+  function expectNoHotLoop(asked: SeenRequest[], callsATry = 1): void {
+    // What is slow here makes a storm longer.
+    const seconds = STORM_SECONDS + 2
+    const by = { operator: 0, server: 0 }
+    for (const request of asked) by[world.askedBy(request) ?? 'operator'] += 1
+    // Each watch backs off from 250 ms, the Lease is tried every 500 ms to 2 s, what is reconciled meanwhile from 200 ms
+    // on, and the nine objects that approval hangs on are looked at every 2 s at most.
+    const operator =
+      OPERATOR_WATCHES * mostTries(seconds, 250, 30_000) +
+      mostTries(seconds, 500, 2_000) +
+      RESOURCES * mostTries(seconds, 200, 60_000) +
+      9 * (1 + seconds / 2)
+    expect(by.operator).toBeGreaterThan(OPERATOR_WATCHES)
+    expect(by.operator).toBeLessThanOrEqual(operator * callsATry)
+    // One keyring, one watch.
+    expect(by.server).toBeGreaterThan(1)
+    expect(by.server).toBeLessThanOrEqual(mostTries(seconds, 250, 15_000) * callsATry)
+  }
+
+  test('row 121: all connections are cut, again and again', async () => {
+    const changed = await world.change()
+    for (let round = 0; round < 10; round++) {
+      world.proxy.cut()
+      await world.keepLoggingIn(0.1)
+    }
+    await changed.arrived()
+    await world.untilWell()
+  })
+
+  test('row 121: 410 in every stream: what happened unseen is found', async () => {
+    const { proxy } = world
+    proxy.setSilence(true)
+    const changed = await world.change()
+    await world.keepLoggingIn(0.1)
+    proxy.setSilence(false)
+    const expired = { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 }
+    expect(proxy.inject('', { type: 'ERROR', object: expired })).toBe(WATCHES)
+    await changed.arrived()
+    await world.untilWell()
+  })
+
+  test('row 121: 429 for everything: nobody asks before the time of Retry-After, and nothing is missed', async () => {
+    const asked = await storm(() => ({ status: 429, retryAfter: 3 }))
+    expectNoHotLoop(asked)
+    // At once, and then every three seconds; backoff alone would have asked six times.
+    const looked = asked.filter(({ isWatch, url }) => isWatch || url.includes('limit=250'))
+    expect(looked.length).toBeLessThanOrEqual(WATCHES * (1 + (STORM_SECONDS + 2) / 3))
+  })
+
+  test('row 121: 500 for everything: no hot loop, and nothing is missed', async () => {
+    expectNoHotLoop(await storm(() => ({ status: 500 })))
+  })
+
+  test('row 121: tokens that are not accepted any more, until others lie in the files', async () => {
+    const { proxy } = world
+    const renewed = await world.renewTokens()
+    const refused = (request: SeenRequest): Fault => (world.isFormer(request) ? { status: 401 } : undefined)
+    await sleep(WELL_MILLIS)
+    proxy.setFault(refused)
+    const from = proxy.requests.length
+    proxy.cut()
+    const [changed] = await Promise.all([world.change(), world.keepLoggingIn(STORM_SECONDS)])
+    // A call that is refused for its token is made once more, with what the file holds then.
+    expectNoHotLoop(proxy.requests.slice(from), 2)
+
+    renewed.hand()
+    await changed.arrived()
+    await world.untilWell()
+    const since = proxy.requests.length
+    await (await world.change()).arrived()
+    expect(proxy.requests.slice(since).filter((request) => world.isFormer(request))).toEqual([])
+    proxy.clearFault()
+  })
+})
