@@ -12,8 +12,8 @@ export class UsageError extends PlainError {
 const WRITTEN_FOR_PEOPLE = new Set([
   'ApiAccessError',
   'DecisionError',
+  'DirectoryLocked',
   'EmbeddedPostgresError',
-  'KubeConfigError',
   'KubeConfigError',
   'LicenseKeyError',
   'ListenError',

@@ -44,8 +44,8 @@ export interface OperatorSurroundings {
 
 /**
  * Starts the operator. Postgres may be away: the process stays up, not ready, until it comes.
- * @throws ListenError, OperatorConfigError, KubeConfigError, LicenseKeyError, and StateError when the directory cannot be
- * used
+ * @throws ListenError, OperatorConfigError, KubeConfigError, LicenseKeyError, and DirectoryLocked or StateError when the
+ * directory cannot be used
  */
 export async function runOperator(
   config: OperatorConfig,

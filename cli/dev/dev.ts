@@ -4,6 +4,7 @@ import type { Held } from '../../operator/source/directory/held_object.ts'
 import { readState } from '../../operator/source/directory/state_file.ts'
 import { childEnvironment } from '../../process/config.ts'
 import type { DevConfig } from '../../process/settings.ts'
+import { lockDirectory } from '../../process/directory_lock.ts'
 import { createLog } from '../../process/log.ts'
 import { handleShutdown } from '../../process/shutdown.ts'
 import type { Shutdown } from '../../process/shutdown.ts'
@@ -15,7 +16,6 @@ import { readableLine } from './log_line.ts'
 import { refuseOccupiedPorts } from './ports.ts'
 import { readyTable } from './ready_table.ts'
 import { stateDirectoryOf } from './state_directory.ts'
-import { lockStateDirectory } from './state_lock.ts'
 import { openStateDirectory } from './state_version.ts'
 import { untilReady, untilSettled } from './until_ready.ts'
 
@@ -68,7 +68,7 @@ async function start(
   }
   const stateDir = stateDirectoryOf(directory, config.stateDir)
   await openStateDirectory(stateDir)
-  shutdown.add('state directory', await lockStateDirectory(stateDir))
+  shutdown.add('state directory', await lockDirectory(stateDir, { file: 'dev.lock', holder: '"realmkeeper dev"' }))
   await refuseOccupiedPorts(config)
 
   const began = now().getTime()

@@ -26,6 +26,17 @@ describe('the operator as a process', () => {
     await expect(runOperator(config, { log, now: () => new Date() })).rejects.toThrow(message)
   })
 
+  test('refuses a state directory that another one works on, and gives it back at its end', async () => {
+    const config = configOf(operator.database.url, operator.directory, operator.stateDir)
+    const log = createLog({ name: 'operator', level: 'error' })
+    const start = () => runOperator(config, { log, now: () => new Date() })
+    const first = await start()
+    await expect(start()).rejects.toThrow(`(process ${process.pid}) serves ${operator.stateDir}`)
+    await first.stop()
+    await expect(runOperator({ ...config, dir: '/no/such/folder' }, { log, now: () => new Date() })).rejects.toThrow()
+    await (await start()).stop()
+  })
+
   test('refuses license keys that are private, and shows none of them', async () => {
     const file = join(operator.stateDir, 'keys.json')
     const key = {

@@ -7,7 +7,7 @@ import type { EmbeddedPostgres } from '../../cli/dev/embedded_postgres.ts'
 import { findPostgresBinaries } from '../../cli/dev/postgres_binaries.ts'
 import type { PostgresBinaries } from '../../cli/dev/postgres_binaries.ts'
 import { postgresLocation } from '../../cli/dev/postgres_location.ts'
-import { lockStateDirectory } from '../../cli/dev/state_lock.ts'
+import { lockDirectory } from '../../process/directory_lock.ts'
 import { recordLogFile, recordSecrets } from './canary.ts'
 import type { TestProject } from 'vitest/node'
 
@@ -78,7 +78,7 @@ async function claimDirectory(major: number): Promise<{ directory: string; relea
     if ((await lstat(directory)).uid !== userInfo().uid) continue
     // Run as root, the server is another account's.
     await chmod(directory, 0o711)
-    const release = await lockStateDirectory(directory).catch(() => undefined)
+    const release = await lockDirectory(directory, { file: 'dev.lock', holder: 'test run' }).catch(() => undefined)
     if (release) return { directory, release }
   }
   throw new Error(`too many test runs at a time: see ${tmpdir()}/realmkeeper-test-postgres-*`)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { evaluateRules } from '../../../crds/cel.ts'
 import { defaultAndValidate } from '../../../crds/validation.ts'
+import { lockDirectory } from '../../../process/directory_lock.ts'
 import { KINDS } from '../resource.ts'
 import type { ResourceKey } from '../resource.ts'
 import type { ResourceEvent, ResourceSource, SecretName } from '../resource_source.ts'
@@ -22,7 +23,7 @@ import { stateSecrets } from './state_secrets.ts'
 export interface DirectoryOptions {
   /** The folder with the manifests. It is only read. */
   directory: string
-  /** Where uids, generations, status and generated Secrets are kept. One source at a time may use it. */
+  /** Where uids, generations, status and generated Secrets are kept. One source at a time uses it. */
   stateDir: string
   now: () => Date
   randomUid?: () => string
@@ -43,7 +44,8 @@ const schemaChecks = { defaultAndValidate, evaluateRules }
 
 /**
  * A folder of YAML files that behaves like an API server: several documents a file, Secrets and Namespaces included,
- * files of other kinds ignored. `start` rejects with StateError when the directory or the state cannot be used.
+ * files of other kinds ignored. `start` rejects with StateError when the directory or the state cannot be used, with
+ * DirectoryLocked while another process uses that state.
  */
 export function directorySource(options: DirectoryOptions): DirectorySource {
   const { directory, stateDir, now, randomUid = randomUUID, pollMilliseconds = 500 } = options
@@ -54,11 +56,9 @@ export function directorySource(options: DirectoryOptions): DirectorySource {
   let opened: ReturnType<typeof open> | undefined
   let looking: Looking | undefined
   let announced = false
+  let release = async (): Promise<void> => {}
 
   function open() {
-    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new StateError(`${directory} is no folder; give the folder that holds the manifests`)
-    }
     const state = openState(stateDir, randomUid, withPresentDefaults)
     const digest = secretDigests(stateDir)
     const generated = stateSecrets(stateDir)
@@ -143,32 +143,44 @@ export function directorySource(options: DirectoryOptions): DirectorySource {
     if (looks.unsettled()) looking?.lookSoon()
   }
 
+  async function begin(): Promise<void> {
+    opened = open()
+    await look(false)
+    const uids = new Set([...opened.objects.held.values()].flatMap((held) => (isHeldObject(held) ? [held.uid] : [])))
+    removeOwned((uid) => !uids.has(uid))
+
+    announced = true
+    for (const kind of KINDS) {
+      for (const { metadata } of opened.objects.list(kind))
+        tellResource({ kind, namespace: metadata.namespace, name: metadata.name })
+    }
+    for (const held of opened.objects.held.values()) if (held.kind === 'Secret') tellSecret(held)
+    opened.generated.all().forEach(tellSecret)
+
+    looking = keepLooking({
+      pollMilliseconds,
+      look: (poll) => look(poll).catch((error: unknown) => reports.add(failure(stateDir, error))),
+    })
+    looking.watchFolders(opened.looks.folders())
+  }
+
   return {
     async start() {
-      opened = open()
-      await look(false)
-      const uids = new Set([...opened.objects.held.values()].flatMap((held) => (isHeldObject(held) ? [held.uid] : [])))
-      removeOwned((uid) => !uids.has(uid))
-
-      announced = true
-      for (const kind of KINDS) {
-        for (const { metadata } of opened.objects.list(kind))
-          tellResource({ kind, namespace: metadata.namespace, name: metadata.name })
+      if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+        throw new StateError(`${directory} is no folder; give the folder that holds the manifests`)
       }
-      for (const held of opened.objects.held.values()) if (held.kind === 'Secret') tellSecret(held)
-      opened.generated.all().forEach(tellSecret)
-
-      looking = keepLooking({
-        pollMilliseconds,
-        look: (poll) => look(poll).catch((error: unknown) => reports.add(failure(stateDir, error))),
+      release = await lockDirectory(stateDir, { file: 'operator.lock', holder: '"realmkeeper operator" or "dev"' })
+      await begin().catch(async (error: unknown) => {
+        await release()
+        throw error
       })
-      looking.watchFolders(opened.looks.folders())
     },
 
     async stop() {
       announced = false
       await looking?.stop()
       opened?.state.close()
+      await release()
     },
 
     onResource: (listener) => void resourceListeners.push(listener),

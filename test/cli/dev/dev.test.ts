@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { stopEmbeddedPostgres } from '../../../cli/dev/embedded_postgres.ts'
 import { findPostgresBinaries } from '../../../cli/dev/postgres_binaries.ts'
+import { realmkeeper } from '../../support/command.ts'
 import { startDev } from '../../support/dev_process.ts'
 import type { DevProcess } from '../../support/dev_process.ts'
 import { processes } from '../../support/processes.ts'
@@ -13,6 +14,7 @@ import { ROOT } from '../../support/source_files.ts'
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 const QUICKSTART = '.realmkeeper/quickstart'
+const MANIFESTS = `${QUICKSTART}/manifests`
 
 // A start takes seconds on a machine that does other things as well.
 const MINUTE = 60_000
@@ -40,6 +42,8 @@ async function dev(args: string[], ports?: DevProcess['ports']): Promise<DevProc
   started.push(process)
   return process
 }
+
+const command = (...args: string[]) => realmkeeper(args, { cwd: folder })
 
 /** Pastes commands into a shell, in the folder; `npx realmkeeper` is this checkout's. */
 function paste(commands: string): string {
@@ -121,6 +125,30 @@ describe('while it runs', { timeout: MINUTE }, () => {
     const second = await dev(['--quickstart'])
     expect(await second.ended).toBe(1)
     expect(second.output()).toContain(`another "realmkeeper dev" (process ${running.child.pid}) serves`)
+  })
+
+  test('an operator on the same state is refused, and told who has it', async () => {
+    const holder = pidOf(running, 'operator')
+    const url = 'postgres://nobody:none@127.0.0.1:1/none'
+    const args = ['--dir', MANIFESTS, '--state-dir', `${QUICKSTART}/state`, '--base-url=http://localhost']
+    const { code, stdout, stderr } = await command('operator', ...args, `--database-url=${url}`)
+    expect(code).toBe(1)
+    expect(stdout + stderr).toContain(`(process ${holder}) serves`)
+    expect(await logsIn()).toMatchObject({ status: 200 })
+  })
+
+  test('its audit log is listed and checked by the name of the directory alone', async () => {
+    const approved = await command('approve', 'alice-realm-admin', '-n', 'quickstart', '--dir', MANIFESTS, '--as=ann')
+    expect(approved.stdout + approved.stderr).toContain('quickstart/alice-realm-admin approved by ann')
+    const listed = await command('audit', '--dir', MANIFESTS, '--assignment=alice-realm-admin')
+    expect(listed.code).toBe(0)
+    expect(listed.stdout).toMatch(/approved.*ann|ann.*approved/i)
+    const verified = await command('audit', 'verify', '--dir', MANIFESTS)
+    expect(verified.code).toBe(0)
+    expect(verified.stdout).toContain('operator')
+    const elsewhere = await command('audit', '--dir', 'elsewhere')
+    expect(elsewhere.code).toBe(1)
+    expect(elsewhere.stderr).toMatch(/^realmkeeper: no database is running for .*start "realmkeeper dev"/)
   })
 
   test('a file that does not parse is named with its line, and the rest is served', async () => {

@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { stateDirectoryOf } from '../../../cli/dev/state_directory.ts'
-import { lockStateDirectory } from '../../../cli/dev/state_lock.ts'
 import { openStateDirectory } from '../../../cli/dev/state_version.ts'
 
 describe('where the state of a directory lies', () => {
@@ -52,31 +49,5 @@ describe('a state directory', () => {
       `the state directory ${path} is of version 99, and this realmkeeper reads version 1: move it away to begin anew ` +
         '(users get new subjects), or run the realmkeeper that made it',
     )
-  })
-
-  test('belongs to one process at a time', async () => {
-    const release = await lockStateDirectory(path)
-    await expect(lockStateDirectory(path)).rejects.toThrow(
-      `another "realmkeeper dev" (process ${process.pid}) serves ${path}: end it, or choose another --state-dir`,
-    )
-    await release()
-    await expect(lockStateDirectory(path)).resolves.toBeTypeOf('function')
-  })
-
-  test('is taken over from a process that is no more', async () => {
-    const gone = spawn(process.execPath, ['--eval', ''])
-    await once(gone, 'exit')
-    await writeFile(join(path, 'dev.lock'), `${gone.pid} 1234\n`)
-    await expect(lockStateDirectory(path)).resolves.toBeTypeOf('function')
-  })
-
-  test('is taken over when another process has the pid by now', async () => {
-    await writeFile(join(path, 'dev.lock'), `${process.pid} of-an-earlier-start\n`)
-    await expect(lockStateDirectory(path)).resolves.toBeTypeOf('function')
-  })
-
-  test('is taken over when the lock was cut off', async () => {
-    await writeFile(join(path, 'dev.lock'), '')
-    await expect(lockStateDirectory(path)).resolves.toBeTypeOf('function')
   })
 })

@@ -90,7 +90,12 @@ describe('the state file', () => {
     const files = readdirSync(world.stateDir, { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     )
-    expect(files.map(({ name }) => name).toSorted()).toEqual(['objects.jsonl', 'secret_digest.key', 'shop-client.json'])
+    expect(files.map(({ name }) => name).toSorted()).toEqual([
+      'objects.jsonl',
+      'operator.lock',
+      'secret_digest.key',
+      'shop-client.json',
+    ])
     for (const { parentPath, name } of files) expect(statSync(join(parentPath, name)).mode & 0o777).toBe(0o600)
   })
 })

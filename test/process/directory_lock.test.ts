@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { lockDirectory } from '../../process/directory_lock.ts'
+
+describe('a directory', () => {
+  let path: string
+  beforeEach(async () => {
+    path = await mkdtemp(join(tmpdir(), 'realmkeeper-lock-'))
+  })
+  afterEach(() => rm(path, { recursive: true, force: true }))
+
+  const lock = (directory = path) => lockDirectory(directory, { file: 'one.lock', holder: '"realmkeeper dev"' })
+
+  test('belongs to one process at a time', async () => {
+    const release = await lock()
+    await expect(lock()).rejects.toThrow(
+      `another "realmkeeper dev" (process ${process.pid}) serves ${path}: end it, or choose another --state-dir`,
+    )
+    await release()
+    await expect(lock()).resolves.toBeTypeOf('function')
+  })
+
+  test('is made where there is none', async () => {
+    await lock(join(path, 'a', 'b'))
+    expect(await readdir(join(path, 'a', 'b'))).toEqual(['one.lock'])
+  })
+
+  test('is taken over from a process that is no more', async () => {
+    const gone = spawn(process.execPath, ['--eval', ''])
+    await once(gone, 'exit')
+    await writeFile(join(path, 'one.lock'), `${gone.pid} 1234\n`)
+    await expect(lock()).resolves.toBeTypeOf('function')
+    expect(await readdir(path)).toEqual(['one.lock'])
+  })
+
+  test('is taken over when another process has the pid by now', async () => {
+    await writeFile(join(path, 'one.lock'), `${process.pid} of-an-earlier-start\n`)
+    await expect(lock()).resolves.toBeTypeOf('function')
+  })
+
+  test('is taken over when the lock was cut off', async () => {
+    await writeFile(join(path, 'one.lock'), '')
+    await expect(lock()).resolves.toBeTypeOf('function')
+  })
+
+  test('of many that find what somebody left, one has it', async () => {
+    for (const left of ['', 'garbage\n', `${process.pid} of-an-earlier-start\n`]) {
+      await writeFile(join(path, 'one.lock'), left)
+      const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lock()))
+      const held = tries.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+      expect(held).toHaveLength(1)
+      expect(await readdir(path)).toEqual(['one.lock'])
+      await held[0]?.()
+    }
+  })
+})
