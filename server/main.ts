@@ -8,7 +8,7 @@ import type { ServerConfig } from '../process/settings.ts'
 import { serveHealth } from '../process/health.ts'
 import type { ReadinessCheck } from '../process/health.ts'
 import { listen } from '../process/listen.ts'
-import { createPool } from '../store/db.ts'
+import { createPool, isUntrusted } from '../store/db.ts'
 import { createApp } from './app.ts'
 import { clientAddresses } from './client_address.ts'
 import type { Deps } from './deps.ts'
@@ -61,7 +61,7 @@ export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, '
   } catch (error) {
     keyringSource.close()
     await pool.end()
-    throw error
+    throw isUntrusted(error) ? new ServerConfigError(`--database-url cannot be trusted: ${error.message}`) : error
   }
   const replicaId = `${hostname()}-${randomBytes(4).toString('hex')}`
   const parts = startParts({ config, pool, keyringSource, replicaId, now, log })

@@ -1,4 +1,4 @@
-import { isUnavailable } from '../store/db.ts'
+import { isTurnedAway, isUnavailable } from '../store/db.ts'
 import type { HttpAnswer } from './http.ts'
 import { OAuthError } from './oauth_error.ts'
 
@@ -21,6 +21,8 @@ export function renderError(error: unknown): RenderedError {
 }
 
 function concealed(error: unknown): OAuthError {
-  if (isUnavailable(error)) return new OAuthError('temporarily_unavailable', 'The service is not available right now')
+  if (isUnavailable(error) || isTurnedAway(error)) {
+    return new OAuthError('temporarily_unavailable', 'The service is not available right now')
+  }
   return new OAuthError('server_error', 'The request failed on our side')
 }

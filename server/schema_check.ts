@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { isUntrusted } from '../store/db.ts'
 import type { Db } from '../store/db.ts'
 import { SchemaMismatch, schemaState } from '../store/migrate.ts'
 
@@ -7,13 +8,13 @@ const BEHIND =
 
 /**
  * Looks once, at start. A database that cannot be asked now is asked again by whoever waits for it.
- * @throws SchemaMismatch when the schema is too new for this process
+ * @throws SchemaMismatch when the schema is too new for this process; what `isUntrusted` knows
  */
 export async function refuseNewerSchema(db: Db, log: Logger): Promise<void> {
   try {
     await schemaState(db)
   } catch (error) {
-    if (error instanceof SchemaMismatch) throw error
+    if (error instanceof SchemaMismatch || isUntrusted(error)) throw error
     log.warn({ err: error }, 'PostgreSQL does not answer: the server starts, and is ready when it does')
   }
 }

@@ -103,3 +103,24 @@ export function isUnavailable(error: unknown): boolean {
   // node-postgres has no codes for what it finds out by itself.
   return /timeout|terminated|connection (?:error|ended|terminated)|not queryable|ended/i.test(error.message)
 }
+
+/**
+ * True when Postgres is there and does not let this process in (SQLSTATE class 28, 3D), or is not the one that the URL
+ * demands: then the error is not of an answer but of the connection, and no client is to blame.
+ */
+export function isTurnedAway(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code !== undefined && /^(?:28|3D)/.test(error.code)
+  return isUntrusted(error)
+}
+
+// What OpenSSL and Node say of a certificate (X509_V_ERR_…, ERR_TLS_…), and node-postgres where there is none.
+const UNTRUSTED =
+  /^(?:CERT|CRL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|INVALID_|PATH_LENGTH|HOSTNAME|ERROR_IN_C|ERR_TLS_|ERR_SSL_)/
+
+/** True when what answers is not secured as the URL demands, or its authority (`sslrootcert`) cannot be read. */
+export function isUntrusted(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  if (error.message === 'The server does not support SSL connections') return true
+  if (!('code' in error) || typeof error.code !== 'string') return false
+  return UNTRUSTED.test(error.code) || ('syscall' in error && error.syscall === 'open')
+}
