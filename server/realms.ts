@@ -4,6 +4,7 @@ import type { ClientRow } from '../store/clients.ts'
 import type { LoadedKeyring } from '../store/keyring/loaded_keyring.ts'
 import { findRealm } from '../store/realms.ts'
 import type { RealmRow } from '../store/realms.ts'
+import { OAuthError } from './oauth_error.ts'
 import type { RealmMirror } from './realm_mirror.ts'
 import type { Realms, ServedRealm } from './served_realm.ts'
 
@@ -12,7 +13,7 @@ export interface RealmsOptions {
   /** Issuers begin with it; no slash at its end. */
   baseUrl: string
   mirror: Pick<RealmMirror, 'realm' | 'client' | 'isLoaded'>
-  /** Whether the mirror may be believed. While it may not, every answer is read from Postgres. */
+  /** Whether the mirror may be believed. Once it was, and while it may not be, every answer is read from Postgres. */
   isFresh: () => boolean
   /** Throws OAuthError 503 while the realm has no good keyring. */
   keyringOf: (realm: string) => LoadedKeyring
@@ -46,6 +47,8 @@ export function createRealms({ pool, baseUrl, mirror, isFresh, keyringOf }: Real
 
   async function find(realm: string): Promise<ServedRealm | undefined> {
     if (!REALM.test(realm)) return undefined
+    // Until the log was read once nobody knows whether the schema is one that this process can read.
+    if (!mirror.isLoaded()) throw new OAuthError('temporarily_unavailable', 'The service is not available right now')
     const row = isFresh() ? mirror.realm(realm) : await findRealm(pool, realm)
     return row && serve(row)
   }
@@ -53,7 +56,7 @@ export function createRealms({ pool, baseUrl, mirror, isFresh, keyringOf }: Real
   return {
     find,
     async findLastKnown(realm) {
-      const known = mirror.isLoaded() ? mirror.realm(realm) : undefined
+      const known = mirror.realm(realm)
       return known ? serve(known) : find(realm)
     },
   }

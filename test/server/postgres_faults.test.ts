@@ -199,6 +199,12 @@ test('a schema that is not there yet is waited for', async () => {
   const database = await testDatabase({ migrated: false })
   const server = await startServer({ database, waitUntilWarm: false, prepare: async () => {} })
   expect((await readyz(server)).body.checks?.postgres).toContain('the schema is older than this process')
+  for (const path of ['token', 'encrypt', 'certs', '/auth/realms/acme']) {
+    const method = path === 'token' || path === 'encrypt' ? 'POST' : 'GET'
+    const answer = await server.request(path, { method })
+    expect(answer, path).toMatchObject(unavailable)
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+  }
   await migrate(database.url)
   await addAcme(server)
   await eventually(async () => expect(await server.token(ALICE)).toMatchObject({ status: 200 }))
