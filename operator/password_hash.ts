@@ -33,29 +33,3 @@ export function passwordHasher(atOnce = availableParallelism()): PasswordHasher 
     matches: (hash, password) => inTurn(() => argon2.verify(hash, password)),
   }
 }
-
-// The order of the parameters is the library's choice.
-const PHC =
-  /^\$argon2id\$v=19\$([mtp]=\d{1,7}),([mtp]=\d{1,7}),([mtp]=\d{1,7})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/
-
-/**
- * Whether a stored hash is one that a realm could have asked for. Anything else (another algorithm, cut off, two
- * gigabytes of memory) is made anew from the Secret, and never computed.
- */
-export function isUsableHash(text: string): boolean {
-  const given = new Map(
-    PHC.exec(text)
-      ?.slice(1)
-      .map((parameter) => [parameter[0], Number(parameter.slice(2))]),
-  )
-  const [memory = 0, iterations = 0, parallelism = 0] = ['m', 't', 'p'].map((name) => given.get(name))
-  return (
-    memory >= 1_024 &&
-    memory <= 262_144 &&
-    iterations >= 1 &&
-    iterations <= 64 &&
-    memory * iterations <= 2_097_152 &&
-    parallelism >= 1 &&
-    parallelism <= 8
-  )
-}

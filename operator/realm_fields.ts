@@ -1,4 +1,5 @@
 import type { RealmField } from '../crds/realm.gen.ts'
+import { fieldRole } from '../store/field_roles.ts'
 import type { FieldPair } from '../store/keyring/keyring.ts'
 import type { EncryptionField } from '../store/realms.ts'
 import type { RealmResource } from './resource_types.ts'
@@ -30,7 +31,7 @@ export function fieldStatus(fields: readonly EncryptionField[]) {
   return fields.map(({ name, tag }) => ({
     name,
     tag,
-    encryptRole: `_svc_${tag}.selfencrypt`,
-    decryptRole: `_svc_${tag}.selfdecrypt`,
+    encryptRole: fieldRole(tag, 'encrypt'),
+    decryptRole: fieldRole(tag, 'decrypt'),
   }))
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { ClientRow, ClientWithoutSecret } from '../store/clients.ts'
 import type { RealmRow } from '../store/realms.ts'
 import type { UserRow } from '../store/users.ts'
-import { isUsableHash } from './password_hash.ts'
+import { hashParameters } from '../store/stored_hash.ts'
 
 // A digest says whether a row is what it should be without keeping the row. What no resource says, salts and hashes,
 // is not in it but for its presence.
@@ -39,7 +39,7 @@ export function userDigest(row: Omit<UserRow, 'passwordHash'>, password: Passwor
 
 export function passwordState(passwordHash: string | null): PasswordState {
   if (passwordHash === null) return 'none'
-  return isUsableHash(passwordHash) ? 'usable' : 'unusable'
+  return hashParameters(passwordHash) === undefined ? 'unusable' : 'usable'
 }
 
 /** Tells two hashes apart without keeping them. */

@@ -1,7 +1,7 @@
 import { findUserByUid } from '../store/users.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import { passwordIn } from './password.ts'
-import { isUsableHash } from './password_hash.ts'
+import { hashParameters } from '../store/stored_hash.ts'
 import { referencedValue, sourceText } from './referenced_secret.ts'
 import { pathOf } from './resource_types.ts'
 import type { RealmResource, UserResource } from './resource_types.ts'
@@ -55,7 +55,7 @@ export async function desiredPassword(
     const present = await findUserByUid(store.db, known.realm, known.resourceUid)
     if (
       present?.passwordHash &&
-      isUsableHash(present.passwordHash) &&
+      hashParameters(present.passwordHash) !== undefined &&
       (await passwords.matches(present.passwordHash, read.password))
     ) {
       rows.users.amend({ ...known, mustVerify: false })

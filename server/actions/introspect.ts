@@ -4,6 +4,7 @@ import type { Action, HttpRequest } from '../http.ts'
 import { OAuthError } from '../oauth_error.ts'
 import { isFor } from '../tokens/access_token_claims.ts'
 import { rolesNow } from '../tokens/roles.ts'
+import { scopeNow } from '../tokens/scope.ts'
 import { verifyAccessToken } from '../tokens/verify_access_token.ts'
 import type { GoodToken } from '../tokens/verify_access_token.ts'
 
@@ -24,8 +25,9 @@ export function introspect(deps: Deps): Action {
   }
 }
 
-/** Section 2.2. Roles and user are as they are now; the rest is as it was signed. */
+/** Section 2.2. Roles, the scopes that they give, and the user are as they are now; the rest is as it was signed. */
 function activeToken({ claims, session, user, client }: GoodToken, { realm }: HttpRequest): object {
+  const roles = rolesNow(session, realm, client)
   return {
     active: true,
     exp: claims.exp,
@@ -33,7 +35,7 @@ function activeToken({ claims, session, user, client }: GoodToken, { realm }: Ht
     sub: claims.sub,
     username: user.username,
     ...(user.email !== null && claims.scope.includes('email') && { email: user.email }),
-    scope: claims.scope.join(' '),
+    scope: scopeNow(claims.scope, roles).join(' '),
     client_id: claims.azp,
     token_type: 'Bearer',
     aud: claims.aud,
@@ -42,6 +44,6 @@ function activeToken({ claims, session, user, client }: GoodToken, { realm }: Ht
     sid: claims.sid,
     typ: 'Bearer',
     azp: claims.azp,
-    realm_access: { roles: rolesNow(session, realm, client) },
+    realm_access: { roles },
   }
 }

@@ -1,6 +1,6 @@
 import type { EncryptionField } from '../../store/realms.ts'
-import { fieldRole } from './field_roles.ts'
-import type { FieldUse } from './field_roles.ts'
+import { fieldRole } from '../../store/field_roles.ts'
+import type { FieldUse } from '../../store/field_roles.ts'
 
 /** What decides on a caller: the words and roles that the token carries, and the roles that its user holds now. */
 export interface FieldCaller {

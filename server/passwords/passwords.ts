@@ -1,8 +1,9 @@
 import argon2 from 'argon2'
 import type { Logger } from 'pino'
 import type { PasswordHashing } from '../../store/realms.ts'
+import { hashParameters } from '../../store/stored_hash.ts'
 import { createHashQueue } from './hash_queue.ts'
-import { hashParameters, nobodysHash, sameParameters } from './stored_hash.ts'
+import { nobodysHash, sameParameters } from './stored_hash.ts'
 
 /** One login's check of one password. */
 export interface PasswordCheck {

@@ -1,7 +1,7 @@
 import type { ClientRow } from '../../store/clients.ts'
 import type { LiveSession } from '../../store/live_sessions.ts'
 import type { RealmRow } from '../../store/realms.ts'
-import { fieldRole } from '../encryption/field_roles.ts'
+import { fieldRole } from '../../store/field_roles.ts'
 import type { ServedRealm } from '../served_realm.ts'
 
 /**

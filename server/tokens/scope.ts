@@ -1,11 +1,10 @@
 import type { ClientSettings } from '../../store/clients.ts'
+import { isFieldRole } from '../../store/field_roles.ts'
 import { OAuthError } from '../oauth_error.ts'
 
 const MAX_SCOPE_LENGTH = 2048
 const MAX_SCOPE_WORDS = 50
 
-/** The shape of a field's role; a scope of this shape is given by the role alone, whether or not there is such a field. */
-const FIELD_ROLE = /^_svc_[a-z0-9_]{1,48}\.self(?:en|de)crypt$/
 /** RFC 6749 section 3.3. */
 const SCOPE_WORD = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
@@ -30,7 +29,7 @@ export function readScope(scope: string): string[] {
 export function requestedScope(scope: string | undefined, client: ScopeSettings): string[] {
   if (scope === undefined) return ['openid']
   const words = readScope(scope)
-  if (!words.every((word) => FIELD_ROLE.test(word) || isOffered(word, client))) throw invalidScopes()
+  if (!words.every((word) => isFieldRole(word) || isOffered(word, client))) throw invalidScopes()
   return words
 }
 
@@ -39,8 +38,8 @@ export function requestedScope(scope: string | undefined, client: ScopeSettings)
  * the client's default scopes. Nothing that was requested before and is not granted now is an error.
  */
 export function grantedScope(requested: readonly string[], client: ScopeSettings, roles: readonly string[]): string[] {
-  const granted = requested.filter((word) => (FIELD_ROLE.test(word) ? roles.includes(word) : isOffered(word, client)))
-  const defaults = client.defaultScopes.filter((word) => !FIELD_ROLE.test(word))
+  const granted = requested.filter((word) => (isFieldRole(word) ? roles.includes(word) : isOffered(word, client)))
+  const defaults = client.defaultScopes.filter((word) => !isFieldRole(word))
   return [...new Set([...granted, ...defaults])]
 }
 
@@ -49,6 +48,11 @@ export function narrowedScope(granted: string[], scope: string | undefined): str
   if (scope === undefined) return granted
   const wanted = readScope(scope)
   return granted.filter((word) => wanted.includes(word))
+}
+
+/** What of a granted scope still means something: a field's word is given by its role alone, and goes with it. */
+export function scopeNow(granted: readonly string[], roles: readonly string[]): string[] {
+  return granted.filter((word) => !isFieldRole(word) || roles.includes(word))
 }
 
 function isOffered(word: string, { defaultScopes, optionalScopes }: ScopeSettings): boolean {

@@ -1,4 +1,5 @@
 import type { Realm } from '../../../crds/realm.gen.ts'
+import { fieldRole } from '../../../store/field_roles.ts'
 import { closest } from '../../../crds/suggestion.ts'
 import type { Finding } from '../finding.ts'
 import { findingAt } from '../manifest.ts'
@@ -51,6 +52,6 @@ function rolesOf(realm: Typed<Realm>): string[] {
     ...roles.map(({ name }) => name),
     'svc-realm-admin',
     `default-roles-${realmName(realm)}`,
-    ...tags.flatMap((tag) => [`_svc_${tag}.selfencrypt`, `_svc_${tag}.selfdecrypt`]),
+    ...tags.flatMap((tag) => [fieldRole(tag, 'encrypt'), fieldRole(tag, 'decrypt')]),
   ]
 }

@@ -26,7 +26,8 @@ beforeAll(async () => {
   server = await startServer({
     now: () => new Date(Date.now() + offset),
     async prepare(world) {
-      realm = await world.addRealm({ roles: [{ name: 'reader', composites: [] }] }, keyring)
+      const fields = [{ name: 'dateOfBirth', tag: 'dob', binding: 'Realm' as const, maxValueBytes: 100 }]
+      realm = await world.addRealm({ roles: [{ name: 'reader', composites: [] }], fields }, keyring)
       ;({ shop, alice } = await addAcme(
         { ...world, addRealm: async () => realm },
         { client: { settings: { audiences: ['billing'] } }, user: { emailVerified: true } },
@@ -91,6 +92,19 @@ describe('a good token', () => {
     expect((await introspect(token)).body.realm_access).toEqual({ roles: ['reader', 'svc-realm-admin'] })
     await server.grant('acme', alice.subject, ['reader'], new Date(Date.now() - 1))
     expect((await introspect(token)).body.realm_access).toEqual({ roles: [] })
+  })
+
+  test('is told without the scope of a field whose role is gone', async () => {
+    const [encrypt, decrypt] = ['_svc_dob.selfencrypt', '_svc_dob.selfdecrypt']
+    await server.grant('acme', alice.subject, ['reader', encrypt, decrypt])
+    const { access_token: token } = await login(`openid ${encrypt} ${decrypt}`)
+    expect((await introspect(token)).body.scope).toBe(`openid ${encrypt} ${decrypt} profile email`)
+    await server.grant('acme', alice.subject, ['reader', decrypt])
+    expect((await introspect(token)).body).toMatchObject({
+      active: true,
+      scope: `openid ${decrypt} profile email`,
+      realm_access: { roles: [decrypt, 'reader'] },
+    })
   })
 
   test('may be called by Basic as well, and without the prefix', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { fieldRole } from '../../../server/encryption/field_roles.ts'
-import type { FieldUse } from '../../../server/encryption/field_roles.ts'
+import { fieldRole } from '../../../store/field_roles.ts'
+import type { FieldUse } from '../../../store/field_roles.ts'
 import { decidePermission } from '../../../server/encryption/permission.ts'
 import type { FieldCaller } from '../../../server/encryption/permission.ts'
 import type { EncryptionField } from '../../../store/realms.ts'
