@@ -25,6 +25,8 @@ const CLUSTER_ROLES: Record<string, Rule[]> = {
   // All rights on RoleAssignments and their status, but no say.
   forger: [reads, writes, writesStatus],
   approver: [reads, writesStatus, approves],
+  // No say about what is in a namespace.
+  'realm-approver': [reads, writesStatus, verb('realms', 'approve')],
   'author-and-approver': [reads, writes, writesStatus, approves],
   gitops: [reads, writes, writesStatus, verb('roleassignments', 'request-on-behalf')],
   'gitops-and-approver': [reads, writes, writesStatus, approves, verb('roleassignments', 'request-on-behalf')],
@@ -46,6 +48,7 @@ const HOLDERS: Record<string, string[]> = {
   author: ['carol'],
   forger: ['mallory'],
   approver: ['ann', 'amy', 'ben'],
+  'realm-approver': ['regent'],
   'author-and-approver': ['dora', 'ANN', 'greg'],
   gitops: ['system:serviceaccount:default:gitops'],
   'gitops-and-approver': ['eager-gitops'],
@@ -70,7 +73,8 @@ export async function installRbac(admin: Account): Promise<void> {
 }
 
 /**
- * In one pair of namespaces: Rita approves for the Realm `acme` alone, wherever the assignment is. Olga owns `away`.
+ * In one pair of namespaces: Rita approves for the Realm `acme` alone, wherever the assignment is. Olga owns `away`,
+ * where Nora approves for any Realm of that namespace.
  */
 export async function bindInWorld(admin: Account, { home, away }: { home: string; away: string }): Promise<void> {
   const role = (namespace: string, name: string, rules: Rule[]): Promise<unknown> =>
@@ -84,9 +88,11 @@ export async function bindInWorld(admin: Account, { home, away }: { home: string
   const assignments: Rule[] = [writesStatus, verb('roleassignments', 'approve')]
   await role(home, 'approver-of-acme', [...assignments, { ...verb('realms', 'approve'), resourceNames: ['acme'] }])
   await role(away, 'approver-here', assignments)
+  await role(away, 'approver-for-realms-here', [...assignments, verb('realms', 'approve')])
   await role(away, 'owner', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }])
   await bind(home, 'Role', 'approver-of-acme', 'rita')
   await bind(away, 'Role', 'approver-here', 'rita')
+  await bind(away, 'Role', 'approver-for-realms-here', 'nora')
   await bind(away, 'Role', 'owner', 'olga')
 }
 

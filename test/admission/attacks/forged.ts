@@ -242,6 +242,56 @@ export const FORGED: Attack[] = [
     },
   },
   {
+    name: 'who may decide for the Realm, but not here, approves',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request()
+      return mergeStatus(world.who('regent'), request, { conditions: [condition(request, 'regent')] })
+    },
+  },
+  {
+    name: 'who may decide for Realms of this namespace approves for a Realm elsewhere',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request({ namespace: world.away })
+      return mergeStatus(world.who('nora'), request, { conditions: [condition(request, 'nora')] })
+    },
+  },
+  {
+    name: 'an author removes an outdated condition of an approver',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await edited(world, await approvedByCondition(world))
+      return jsonStatus(world.who('mallory'), request, [{ op: 'remove', path: '/status/conditions/1' }])
+    },
+  },
+  {
+    name: 'an author approves beside a condition that is none, through a version without a schema',
+    said: 'no such key: type',
+    async run(world) {
+      const request = await world.request()
+      const conditions = [condition(request, 'ann'), 'none']
+      return mergeLax(world.who('mallory'), request, { status: { conditions } })
+    },
+  },
+  {
+    name: 'the owner of a namespace says that it is granted there',
+    said: SAID.results,
+    async run(world) {
+      const request = await world.request({ namespace: world.away })
+      const conditions = [ready(request, { status: 'True', reason: 'Granted' })]
+      return mergeStatus(world.who('olga'), request, { conditions })
+    },
+  },
+  {
+    name: 'the owner of a namespace says what was granted there',
+    said: SAID.status,
+    async run(world) {
+      const request = await world.request({ namespace: world.away })
+      return mergeStatus(world.who('olga'), request, { granted: { generation: 1 } })
+    },
+  },
+  {
     name: 'an author asks under another’s name',
     said: SAID.requestedBy,
     run: ({ who, home }: World) =>

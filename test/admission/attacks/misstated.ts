@@ -52,6 +52,15 @@ export const MISSTATED: Attack[] = [
   ...stated('status', SAID.plainTrue, 'False', 'Unknown'),
   ...stated('reason', 'should be at least 1 chars long', ''),
   ...stated('reason', 'Required value', undefined),
+  {
+    name: 'a condition with an empty reason, through a version without a schema',
+    said: SAID.plainTrue,
+    async run(world) {
+      const request = await world.request()
+      const conditions = [condition(request, 'dora', { reason: '' })]
+      return mergeLax(world.who('dora'), request, { status: { conditions } })
+    },
+  },
   ...stated('status', 'Unsupported value', 'true'),
   ...[{ observedGeneration: 2 }, { observedGeneration: 1_000_000 }, { observedUID: 'of-another-object' }].map(
     (overrides) => ({

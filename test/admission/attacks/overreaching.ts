@@ -15,6 +15,14 @@ export const OVERREACHING: Attack[] = [
     },
   })),
   {
+    name: 'an account with every right approves by an entry',
+    said: SAID.mayDoMore,
+    async run(world) {
+      const request = await lookedAt(world)
+      return applyStatus(world.who('star'), request, { approvals: [entry(request, 'star')] })
+    },
+  },
+  {
     name: 'an account with every right drops an entry',
     said: SAID.mayDoMore,
     async run(world) {

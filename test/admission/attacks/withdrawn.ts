@@ -61,6 +61,33 @@ export const WITHDRAWN: Attack[] = [
     },
   },
   {
+    name: 'an approver puts their denial in the place of the approval of another one',
+    said: SAID.entryStays,
+    async run(world) {
+      const request = await approvedByAnn(world)
+      return mergeStatus(world.who('amy'), request, { approvals: [entry(request, 'amy', { decision: 'Denied' })] })
+    },
+  },
+  {
+    name: 'an approver denies anew, with other words',
+    said: SAID.entryStays,
+    async run(world) {
+      const request = await deniedByAnn(world)
+      const again = entry(request, 'ann', { decision: 'Denied', comment: 'as I said' })
+      return applyStatus(world.who('ann'), request, { approvals: [again] })
+    },
+  },
+  {
+    name: 'an approver puts their Denied in the place of the Denied of another one',
+    said: SAID.conditionStays,
+    async run(world) {
+      const request = await world.request()
+      const denied = (name: string) => ({ conditions: [condition(request, name, { type: 'Denied' })] })
+      await done(mergeStatus(world.who('ann'), request, denied('ann')))
+      return mergeStatus(world.who('amy'), request, denied('amy'))
+    },
+  },
+  {
     name: 'an approver removes the condition of another one',
     said: SAID.conditionStays,
     async run(world) {
