@@ -17,21 +17,33 @@ export interface NewSession {
   refreshKid: string
 }
 
+/** What a login was judged by. */
+export interface LoginProof {
+  passwordSource: string | null
+  /** `resourceUid` of the client. */
+  clientUid: string
+}
+
 /**
  * Starts the session of a login that proved the user's password: nothing is written, and the answer is false, when the
- * user was disabled, removed or given another password since it was read. The lock on the user's row makes whoever
- * changes it wait, so that ending the user's sessions afterwards ends this one too.
+ * user was disabled, removed or given another password since it was read, or the client was removed. The locks on both
+ * rows make whoever changes or removes them wait, so that ending their sessions afterwards ends this one too.
  */
-export async function startSession(db: Db, session: NewSession, passwordSource: string | null): Promise<boolean> {
+export async function startSession(
+  db: Db,
+  session: NewSession,
+  { passwordSource, clientUid }: LoginProof,
+): Promise<boolean> {
   const { rowCount } = await db.query({
     name: 'start_session',
     text: `insert into sessions
        (realm, sid, client_id, subject, requested_scope, auth_time, expires_at, generation, refresh_kid, rotated_at,
         idle_expires_at)
-     select $1, $2::uuid, $3, u.subject, $5, $6::timestamptz, $7::timestamptz, 0, $8, $6, $9::timestamptz
-       from users u
+     select $1, $2::uuid, c.client_id, u.subject, $5, $6::timestamptz, $7::timestamptz, 0, $8, $6, $9::timestamptz
+       from users u join clients c on c.realm = u.realm
       where u.realm = $1 and u.subject = $4 and u.enabled and u.password_source is not distinct from $10
-        for share`,
+        and c.client_id = $3 and c.resource_uid = $11
+        for share of u for key share of c`,
     values: [
       session.realm,
       session.sid,
@@ -43,6 +55,7 @@ export async function startSession(db: Db, session: NewSession, passwordSource: 
       session.refreshKid,
       session.idleExpiresAt,
       passwordSource,
+      clientUid,
     ],
   })
   return rowCount === 1

@@ -90,9 +90,9 @@ async function logIn(
       subject: user.subject,
       requestedScope: requested.join(' '),
     },
-    user.passwordSource,
+    { passwordSource: user.passwordSource, clientUid: client.resourceUid },
   )
-  // The password was changed, or the user removed, while this one waited for its turn.
+  // The password was changed, or the user or the client removed, while this one waited for its turn.
   if (!isStarted) throw badCredentials()
   return response
 }

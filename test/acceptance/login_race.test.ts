@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findClient, upsertClient } from '../../store/clients.ts'
 import { ALICE, startServer } from '../support/server.ts'
 import type { TestServer } from '../support/server.ts'
 
@@ -11,7 +12,7 @@ afterAll(() => server?.stop())
 
 const WAITING = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
-/** A login whose password was right; before its session is written, somebody changes the user. */
+/** A login whose password was right; before its session is written, somebody changes the user or the client. */
 async function loginDuring(change: string): Promise<{ status: number; body: object; sessions: number }> {
   const { pool, url } = server.database
   const client = new Client({ connectionString: url })
@@ -34,6 +35,17 @@ const REFUSED = {
   body: { error: 'invalid_grant', error_description: 'Invalid user credentials' },
   sessions: 0,
 }
+
+test.for([
+  ['was made anew', `update clients set resource_uid = 'another' where client_id = 'shop'`],
+  ['was removed', `delete from clients where client_id = 'shop'`],
+] as const)('a login through a client that %s meanwhile leaves no session to outlive it', async ([, change]) => {
+  const { pool } = server.database
+  const shop = await findClient(pool, 'acme', 'shop')
+  expect(await loginDuring(change)).toEqual(REFUSED)
+  await pool.query(`delete from clients where client_id = 'shop'`)
+  if (shop) await upsertClient(pool, shop)
+})
 
 test.for([
   ['was given another password', `update users set password_source = 'another' where username = 'alice'`],
