@@ -13,6 +13,8 @@ export interface ClusterOptions {
   namespace?: string | undefined
   /** The user name to act as; needs the right to impersonate. */
   as?: string | undefined
+  /** Groups that the other is taken for a member of; without them it has none of its own. */
+  asGroups?: readonly string[] | undefined
 }
 
 /** A cluster as one caller sees it. Whoever connects closes it, or the process goes on for the idle connections. */
@@ -23,10 +25,11 @@ export interface Cluster {
 }
 
 /** Reads the caller's kubeconfig. Nothing is called yet. Throws KubeConfigError. */
-export function connectCluster({ kubeconfig, context, namespace, as }: ClusterOptions): Cluster {
+export function connectCluster({ kubeconfig, context, namespace, as, asGroups = [] }: ClusterOptions): Cluster {
   const load = (): KubeConfig => actingAs(loadKubeConfig({ file: kubeconfig, context }), as)
   const config = load()
-  const client = createApiClient({ connect: load, mayWrite: () => true, clock: processClock })
+  const headers = asGroups.length > 0 ? { 'Impersonate-Group': [...asGroups] } : {}
+  const client = createApiClient({ connect: load, mayWrite: () => true, clock: processClock, headers })
   const inContext = config.getContextObject(config.getCurrentContext())?.namespace
   return { client, namespace: namespace ?? (inContext || 'default'), close: () => client.close() }
 }

@@ -38,10 +38,15 @@ export function commandLine(): Command {
  */
 export async function runCommandLine(args: string[]): Promise<void> {
   try {
-    await commandLine().parseAsync(args, { from: 'user' })
+    await commandLine().parseAsync(args.map(asCommanderReads), { from: 'user' })
   } catch (error) {
     process.exitCode = tell(error)
   }
+}
+
+/** kubectl takes `-n=shop` as it takes `-n shop` and `-nshop`, of which commander knows the last two. */
+function asCommanderReads(argument: string): string {
+  return argument.replace(/^-([nlo])=(?=.)/, '-$1')
 }
 
 function tell(error: unknown): number {

@@ -56,7 +56,7 @@ export function directoryOf(command: Command): { directory: string; stateDir: st
   const { dir, stateDir } = configOf(command, SETTINGS)
   if (dir === undefined) return undefined
   const given: Record<string, unknown> = command.opts()
-  for (const option of ['kubeconfig', 'context', 'allNamespaces', 'selector']) {
+  for (const option of ['kubeconfig', 'context', 'asGroup', 'allNamespaces', 'selector']) {
     if (given[option] === undefined) continue
     const flag = option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
     throw new UsageError(

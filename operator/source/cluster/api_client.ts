@@ -38,6 +38,8 @@ export interface ApiClientOptions {
   clock: Clock
   /** Until a call has been answered, or a watch is open. */
   timeoutMillis?: number
+  /** Sent with every call; several values are sent as several headers. */
+  headers?: Record<string, string[]>
 }
 
 export const JSON_PATCH = 'application/json-patch+json'
@@ -55,7 +57,7 @@ const CALLS = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, timeout
  * themselves.
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { connect, mayWrite, clock, timeoutMillis = TIMEOUT_MILLIS } = options
+  const { connect, mayWrite, clock, timeoutMillis = TIMEOUT_MILLIS, headers = {} } = options
   const agents = { 'https:': new https.Agent(CALLS), 'http:': new http.Agent(CALLS) }
   // A watch holds its connection for minutes: many of them must leave room for calls.
   const watchAgents = { 'https:': new https.Agent(), 'http:': new http.Agent() }
@@ -125,6 +127,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       method: request.method,
       headers: {
         ...trimmed(credentials.headers),
+        ...headers,
         Accept: request.accept ?? 'application/json',
         'User-Agent': 'realmkeeper',
         ...(request.body !== undefined && { 'Content-Type': request.contentType ?? 'application/json' }),

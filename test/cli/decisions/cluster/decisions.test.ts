@@ -165,6 +165,23 @@ describe.skipIf(!hasControlPlane('kubectl'))('deciding in a cluster, as oneself'
     expect((await world.read('for-ann')).status?.approvals).toMatchObject([{ approver: 'ann' }])
   })
 
+  test('groups do not come with --as: --as-group names them, one by one', async () => {
+    removedAfter(world, 'for-cleo')
+    await world.request('for-cleo')
+    const operations = world.plane.user('operations')
+    const approve = (...more: string[]) =>
+      world.as(operations, ['approve', 'for-cleo', '-n=team', '--as', 'cleo', '--no-wait', ...more])
+    expect((await approve()).stderr).toContain('is forbidden')
+    expect((await approve('--as-group', 'visitors')).stderr).toContain('is forbidden')
+    expect((await approve('--as-group', 'admins')).stderr).toContain('cannot impersonate')
+    const { code, stdout } = await approve('--as-group', 'visitors', '--as-group=approvers')
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'team/for-cleo approved by cleo (generation 1: reader for alice)\n',
+    })
+    expect((await world.read('for-cleo')).status?.approvals).toMatchObject([{ approver: 'cleo' }])
+  })
+
   test('what was changed while somebody looked is refused, shown again, and asked again', async () => {
     removedAfter(world, 'moving')
     await world.request('moving')
@@ -325,6 +342,8 @@ describe.skipIf(!hasControlPlane('kubectl'))('deciding in a cluster, as oneself'
       [['show', 'nobody', ...HERE], 1, 'roleassignments.realmkeeper.io "nobody" not found'],
       [['pending', '--context', 'elsewhere'], 1, 'the context "elsewhere" names no cluster'],
       [['approve', 'a', 'b', '--seen', '1/x'], 2, '--seen is about one name'],
+      [['pending', '--dir', '.', '--as-group', 'a'], 2, '--as-group is about a cluster'],
+      [['pending', '--as-group', 'approvers'], 2, '--as-group says which groups somebody is in'],
       [['pending', '--dir', '.', '-A'], 2, '--all-namespaces is about a cluster'],
       [['pending', '-n', 'secret-place', '--as', 'mallory'], 1, 'cannot impersonate'],
     ]

@@ -121,13 +121,15 @@ async function grantRights(admin: Account): Promise<void> {
   const approve = { apiGroups, resources: ['realms', 'roleassignments'], verbs: ['approve'] }
   const submit = { apiGroups, resources: ['roleassignments'], verbs: ['request-on-behalf'] }
   const impersonate = { apiGroups: [''], resources: ['users'], verbs: ['impersonate'], resourceNames: ['ann'] }
+  const impersonateUngrouped = { ...impersonate, resourceNames: ['cleo'] }
+  const impersonateGroup = { ...impersonate, resources: ['groups'], resourceNames: ['approvers', 'visitors'] }
   const rights: Record<string, object[]> = {
     'Group approvers': [read, status, approve],
     'Group authors': [read, write, status],
     'Group submitters': [write, submit],
     // Groups do not come with --as.
     'User ann': [read, status, approve],
-    'User operations': [impersonate],
+    'User operations': [impersonate, impersonateUngrouped, impersonateGroup],
   }
   const rbac = '/apis/rbac.authorization.k8s.io/v1'
   for (const [who, rules] of Object.entries(rights)) {
