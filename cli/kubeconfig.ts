@@ -6,7 +6,7 @@ import { loadKubeConfig } from '../operator/source/cluster/kube_config.ts'
 
 /** What kubectl calls by the same names. */
 export interface ClusterOptions {
-  /** Default: KUBECONFIG, then `~/.kube/config`. */
+  /** Default: KUBECONFIG, then `~/.kube/config`, then the ServiceAccount of the pod. */
   kubeconfig?: string | undefined
   context?: string | undefined
   /** Default: the context's, else `default`. */

@@ -48,11 +48,13 @@ const stateDir = optionalText({
   placeholder: 'dir',
   description: 'what the API server would remember of the manifests in --dir, and the keyrings',
 })
-const kubeconfig = optionalText({
-  flag: 'kubeconfig',
-  placeholder: 'file',
-  description: 'where the cluster is and as whom to go there (default: the ServiceAccount of the pod)',
-})
+/** @param otherwise where a process looks when it is not given */
+const kubeconfig = (otherwise: string) =>
+  optionalText({
+    flag: 'kubeconfig',
+    placeholder: 'file',
+    description: `where the cluster is and as whom to go there (default: ${otherwise})`,
+  })
 const licenseKeys = optionalText({
   flag: 'license-keys',
   placeholder: 'file',
@@ -105,7 +107,8 @@ export const SERVER_SETTINGS = {
     placeholder: 'dir',
     description: 'keyring Secrets as <dir>/<namespace>/<name>.json, in place of a cluster',
   }),
-  kubeconfig,
+  // It loads no Kubernetes client, and looks in no home folder.
+  kubeconfig: kubeconfig('the ServiceAccount of the pod'),
   shutdownSeconds,
   logLevel,
 } satisfies Settings
@@ -118,7 +121,7 @@ export const OPERATOR_SETTINGS = {
   stateDir,
   listenHost,
   healthPort: port({ flag: 'health-listen-port', description: 'port of /livez, /readyz, /metrics', fallback: '9001' }),
-  kubeconfig,
+  kubeconfig: kubeconfig('KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod'),
   watchNamespaces: namespaces({
     flag: 'watch-namespaces',
     description: 'namespaces whose resources are reconciled (default: all)',

@@ -13,7 +13,10 @@ interface ClusterFlags {
 export function addClusterOptions(command: Command): Command {
   return command
     .option('-n, --namespace <name>', 'namespace (default: the one of the context)')
-    .option('--kubeconfig <file>', 'who you are in which cluster (default: KUBECONFIG, then ~/.kube/config)')
+    .option(
+      '--kubeconfig <file>',
+      'who you are in which cluster (default: KUBECONFIG, ~/.kube/config, the ServiceAccount of a pod)',
+    )
     .option('--context <name>', 'context of the kubeconfig')
     .option('--as-group <name>', 'group to act as a member of, beside --as; may be given several times', appended)
 }
