@@ -22,4 +22,6 @@ export interface ReconcilerDeps {
   approvalEnforcement: () => ApprovalEnforcement
   /** For metrics: told when a decision is recorded and when roles are granted by decision, with the time since the request. */
   waited?: (until: 'decision' | 'grant', seconds: number) => void
+  /** Told what somebody else had changed in a row, once it is put right. */
+  drifted?: (what: string) => void
 }

@@ -23,6 +23,7 @@ export interface LeadershipOptions {
   /** Names this process, in the epoch and in audit chains. */
   holder: string
   acceptEmpty: readonly Kind[]
+  resyncMillis: number
   metrics: OperatorMetrics
   clock: Clock
   random: () => number
@@ -67,9 +68,9 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     const store = storeAccess({ pool, epoch, now, auditWriter: `operator/${holder}` })
     const rows = createRows()
     const deps = { ...options.reconcilers, store, rows }
-    const { acceptEmpty, enforcement } = options
+    const { acceptEmpty, resyncMillis, enforcement } = options
     const surroundings = { source, deps, rows, metrics, log, clock, random }
-    return startReconciling({ ...surroundings, acceptEmpty, enforcement, onDeposed: fail })
+    return startReconciling({ ...surroundings, acceptEmpty, resyncMillis, enforcement, onDeposed: fail })
   }
 
   async function attempt(failures: number): Promise<void> {

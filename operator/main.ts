@@ -83,6 +83,7 @@ export async function runOperator(
         source: sourceOfTurn,
         holder,
         acceptEmpty,
+        resyncMillis: config.resyncSeconds * 1_000,
         metrics,
         clock,
         random,

@@ -33,6 +33,8 @@ export interface ReconcilingOptions {
   /** Where decisions are held by admission policies. */
   enforcement?: ApprovalWatch | undefined
   onDeposed: (error: Deposed) => void
+  /** How often everything is looked at without a cause, about. */
+  resyncMillis: number
 }
 
 /** The work of an operator that leads: every resource is looked at once, and again when it may matter. */
@@ -41,7 +43,8 @@ export interface Reconciling {
   stats(kind: Kind): QueueStats
 }
 
-const RESYNC_MILLIS = 10 * 60_000
+/** Of one resync to the next; a table that was emptied is said by a few of its rows. */
+const MOST_DRIFTS_SAID = 20
 /** How soon something that could not be done at a resync is tried again. */
 const SOON_MILLIS = 10_000
 /** So many keys waiting that working on them is worth a collection afterwards. */
@@ -49,15 +52,17 @@ const MUCH = 500
 
 /** Starts it: reads the rows, removes those whose resource is gone, then looks at everything. Throws when Postgres is away. */
 export async function startReconciling(options: ReconcilingOptions): Promise<Reconciling> {
-  const { source, deps, rows, metrics, log, clock, random } = options
+  const { source, deps, rows, metrics, log, clock, random, resyncMillis } = options
   const { store } = deps
   const index = relationIndex()
   const identities = listIdentitiesOf({ source, store, acceptEmpty: options.acceptEmpty })
   const view = createView(source, index, rows, (kind) => !identities.areSame(kind))
-  const table = controllerTable({ ...deps, waited: (until, seconds) => metrics.waited(until, seconds) })
+  const table = controllerTable({ ...deps, drifted, waited: (until, seconds) => metrics.waited(until, seconds) })
+  const sweeping = { source, store, rows, identities, log, drifted }
   let started = false
   let stopped = false
   let cancelTick = (): void => {}
+  let driftsSaid = 0
 
   await options.enforcement?.begin({
     store,
@@ -67,7 +72,7 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
     onDeposed: options.onDeposed,
   })
   await rows.load(store.db)
-  let sweepLater = await sweepRows({ source, store, rows, identities, log })
+  let sweepLater = await sweepRows(sweeping)
 
   const dispatch = createDispatch({
     source,
@@ -107,10 +112,16 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
     }
   }
 
+  function drifted(what: string): void {
+    metrics.drifted(1)
+    driftsSaid += 1
+    if (driftsSaid <= MOST_DRIFTS_SAID) log.warn({ drift: what }, 'somebody else changed the database; it is put right')
+  }
+
   let resyncAt = clock.now() + nextResync()
   function nextResync(): number {
     // Spread, so that what was started together does not come back together.
-    return RESYNC_MILLIS * (0.9 + 0.2 * random())
+    return resyncMillis * (0.9 + 0.2 * random())
   }
 
   function tickIn(millis: number): void {
@@ -142,16 +153,14 @@ export async function startReconciling(options: ReconcilingOptions): Promise<Rec
       await resync()
       resyncAt = clock.now() + nextResync()
     } else if (sweepLater.some((kind) => source.completeList(kind))) {
-      sweepLater = await sweepRows({ source, store, rows, identities, log })
+      sweepLater = await sweepRows(sweeping)
     }
   }
 
   async function resync(): Promise<void> {
-    const drift = await rows.load(store.db)
-    metrics.drifted(drift.length)
-    for (const what of drift.slice(0, 20))
-      log.warn({ drift: what }, 'somebody else changed the database; it is put right')
-    sweepLater = await sweepRows({ source, store, rows, identities, log })
+    driftsSaid = 0
+    for (const what of await rows.load(store.db)) drifted(what)
+    sweepLater = await sweepRows(sweeping)
     dispatch.enqueueAll()
     await sweepExpired(store)
   }

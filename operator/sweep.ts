@@ -22,6 +22,7 @@ export interface SweepDeps {
   rows: Rows
   identities: ListIdentities
   log: Logger
+  drifted: (what: string) => void
 }
 
 /**
@@ -75,7 +76,7 @@ function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRo
   return kind === 'Client' ? clients : users
 }
 
-async function sweepAssignments({ source, store, log }: SweepDeps): Promise<void> {
+async function sweepAssignments({ source, store, log, drifted }: SweepDeps): Promise<void> {
   const uids = source.list('RoleAssignment').map(({ metadata }) => metadata.uid)
   const present = new Set(uids)
   const orphans = (await listRoleAssignments(store.db)).filter(({ resourceUid }) => !present.has(resourceUid))
@@ -86,8 +87,7 @@ async function sweepAssignments({ source, store, log }: SweepDeps): Promise<void
   }
   // Grants whose assignment has not even a row: somebody wrote them by hand, or lost the other table.
   const strays = await store.transaction((db) => deleteGrantsExceptOf(db, uids))
-  if (strays.length > 0)
-    log.warn({ assignments: strays.length }, 'grants of assignments that do not exist were removed')
+  for (const uid of strays) drifted(`granted roles of uid ${uid}: there is no such RoleAssignment`)
 }
 
 /** Forgets what time has made useless. */

@@ -147,6 +147,14 @@ export const OPERATOR_SETTINGS = {
     flag: 'trust-existing-decisions',
     description: 'with an empty record of the admission policies: count decisions that were there before it',
   }),
+  resyncSeconds: integer(
+    {
+      flag: 'resync-seconds',
+      description: 'how often every row is compared with its resource, without a cause',
+      fallback: '600',
+    },
+    [10, 86_400],
+  ),
   acceptEmpty: optionalText({
     flag: 'accept-empty',
     placeholder: 'kind,…',

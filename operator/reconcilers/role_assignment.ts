@@ -14,6 +14,7 @@ import type { ApprovalEnforcement } from '../approval_enforcement.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { NotYet } from '../not_yet.ts'
 import type { Outcome, Reconciler } from '../reconciler.ts'
+import { endedWaits, secondsWaited } from '../role_assignment/ended_waits.ts'
 import { endOrphan } from '../role_assignment/end_orphan.ts'
 import { fieldStatus, wantedFields } from '../realm_fields.ts'
 import { pathOf } from '../resource_types.ts'
@@ -26,10 +27,11 @@ import { statedDecisions } from '../role_assignment/stated_decisions.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
 import type { RealmForResource, View } from '../view.ts'
 
-type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement' | 'waited'>
+type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement' | 'waited' | 'drifted'>
 
 /** Keeps the rows of `granted_roles` equal to what was decided on one RoleAssignment. Deciding itself is `decide`. */
-export function roleAssignmentReconciler({ store, approvalEnforcement, waited }: Deps): Reconciler<'RoleAssignment'> {
+export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment'> {
+  const { store, approvalEnforcement, waited, drifted } = deps
   /** uid of whom the last rows were written for, by `namespace/name`. */
   const written = new Map<string, string>()
 
@@ -132,6 +134,9 @@ export function roleAssignmentReconciler({ store, approvalEnforcement, waited }:
       for (const decision of record) await recordDecision(db, decision)
       await appendAudit(db, store.auditWriter, audited(audit, realmName, store.now()))
     })
+    // The rows follow from what is remembered, and both are written together.
+    if (isRemembered && !isServed)
+      drifted?.(`RoleAssignment ${pathOf(resource.metadata)}: the granted roles were changed`)
     return !isServed
   }
 }
@@ -150,16 +155,6 @@ function waitForMemory(
   if (stated && stated.generation > (row?.generation ?? 0)) {
     throw new NotYet('it is not known yet whether its status can be believed')
   }
-}
-
-/** What a request had been waiting for; nothing where nobody has to decide. */
-function endedWaits({ record, audit }: Decided): ('decision' | 'grant')[] {
-  const isGranted = audit.some(({ action, details }) => action === 'roles_granted' && details['governed'] === true)
-  return [...record.map(() => 'decision' as const), ...(isGranted ? (['grant'] as const) : [])]
-}
-
-function secondsWaited({ granted: { resolvedAt } }: Decided, now: Date): number {
-  return resolvedAt === undefined ? 0 : Math.max(0, (now.getTime() - Date.parse(resolvedAt)) / 1_000)
 }
 
 /** Whether something is recorded or granted that was not before. */

@@ -107,6 +107,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
         licenseKeys: [],
         approvalEnforcement: () => enforcement.current(),
       },
+      resyncMillis: 600_000,
       enforcement,
       metrics,
       log,
