@@ -10,7 +10,7 @@ import { FIELD_MANAGER } from './api_object.ts'
 import { objectPath } from './api_paths.ts'
 import type { KindCache } from './kind_cache.ts'
 import type { Received } from './received_object.ts'
-import { statusWrite } from './status_apply.ts'
+import { statusWrite, unlikeApplied } from './status_apply.ts'
 
 export const FINALIZER = 'realmkeeper.io/cleanup'
 
@@ -96,7 +96,9 @@ export function objectWrites(options: {
           contentType: APPLY_PATCH,
           body: change.apply,
         })
-        cacheOf(key.kind).merge(object)
+        const { resource } = cacheOf(key.kind).merge(object)
+        const unlike = unlikeApplied(object.status, change.apply)
+        if (unlike.length > 0) await patch(key, '/status', [...guards(resource), ...unlike.map(replacement)])
         return change.remove.length === 0
       }
       await patch(key, '/status', [...guards(base.resource), ...change.remove.map(removal)])
@@ -165,7 +167,15 @@ function guards({ metadata }: Resource): PatchOperation[] {
 }
 
 function removal(member: string): PatchOperation {
-  return { op: 'remove', path: `/status/${member.replaceAll('~', '~0').replaceAll('/', '~1')}` }
+  return { op: 'remove', path: pathInStatus(member) }
+}
+
+function replacement([member, value]: [member: string, value: unknown]): PatchOperation {
+  return { op: 'replace', path: pathInStatus(member), value }
+}
+
+function pathInStatus(member: string): string {
+  return `/status/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
 function gone(key: ResourceKey): ResourceConflict {

@@ -7,10 +7,17 @@ import type { Received } from './received_object.ts'
 
 type Status = Record<string, unknown> & { conditions?: Condition[] }
 
+interface Applied {
+  apiVersion: string
+  kind: string
+  metadata: { name: string; namespace: string; resourceVersion: string }
+  status: Status
+}
+
 /** What a status patch comes to, for an object as it is. */
 export interface StatusWrite {
   /** A server-side apply of all that the operator owns: what is left out of one, the API server removes. */
-  apply?: object
+  apply?: Applied
   /** Members that the operator wants gone and does not own, so that no apply removes them. */
   remove: string[]
 }
@@ -49,7 +56,19 @@ function patchedStatus(before: Status, patch: StatusPatch, now: Date): Status {
   return after
 }
 
-function ownStatus({ kind, metadata }: Resource, after: Status, owned: OwnedStatus, patch: StatusPatch): object {
+/**
+ * Members that came out of an apply as something else: an apply leaves what nobody is said to own, and anybody who may
+ * write the object can say that (`metadata.managedFields`).
+ */
+export function unlikeApplied(
+  stored: unknown,
+  { status: { conditions: _, ...applied } }: Applied,
+): [string, unknown][] {
+  const members = new Map(Object.entries(stored ?? {}))
+  return Object.entries(applied).filter(([member, value]) => !isDeepStrictEqual(members.get(member), value))
+}
+
+function ownStatus({ kind, metadata }: Resource, after: Status, owned: OwnedStatus, patch: StatusPatch): Applied {
   const fields = new Set([...owned.fields, ...Object.keys(patch.fields ?? {}), 'observedGeneration'])
   const types = new Set([...owned.conditions, ...patch.conditions.map(({ type }) => type)])
   const { conditions = [], ...members } = after
