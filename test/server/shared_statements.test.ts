@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { shareStatements } from '../../server/shared_statements.ts'
 
 /** A statement that answers when it is told to. */
-function slowStatement(keyOf?: (question: string) => string) {
+function slowStatement(keyOf?: (question: string) => string, patienceMillis?: number) {
   const asked: string[][] = []
   const running: { finish: () => void; fail: (error: Error) => void }[] = []
   const question = shareStatements<string, string>({
@@ -13,6 +13,7 @@ function slowStatement(keyOf?: (question: string) => string) {
       })
     },
     ...(keyOf && { keyOf }),
+    ...(patienceMillis !== undefined && { patienceMillis }),
   })
   return { question, asked, running }
 }
@@ -82,4 +83,38 @@ it('takes at most a hundred questions at a time', async () => {
   expect(asked.map(({ length }) => length)).toEqual([100, 50])
   for (const { finish } of running) finish()
   expect(new Set(await answers).size).toBe(150)
+})
+
+it('row 78: what has waited for long shares the failure of the statement before it, and is not made to wait for another', async () => {
+  const { question, asked, running } = slowStatement(undefined, 20)
+  const outcomes: Promise<string>[] = []
+  const ask = async (name: string): Promise<void> => {
+    outcomes.push(question(name).catch((error: Error) => error.message))
+    await aTurn()
+  }
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await ask(name)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  running[1]?.fail(new Error('timeout'))
+  for (const at of [1, 3, 4]) expect(await outcomes[at]).toBe('timeout')
+  expect(asked).toHaveLength(3)
+  // One that comes then is asked.
+  await ask('f')
+  expect(asked[3]).toEqual(['f'])
+  for (const { finish } of running) finish()
+  expect(await Promise.all(outcomes)).toEqual(['a!', 'timeout', 'c!', 'timeout', 'timeout', 'f!'])
+})
+
+it('what has not waited for long is asked when the statement before it fails', async () => {
+  const { question, asked, running } = slowStatement(undefined, 60_000)
+  const outcomes: Promise<string>[] = []
+  for (const name of ['a', 'b', 'c', 'd']) {
+    outcomes.push(question(name).catch((error: Error) => error.message))
+    await aTurn()
+  }
+  running[0]?.fail(new Error('one connection was lost'))
+  expect(await outcomes[0]).toBe('one connection was lost')
+  await aTurn()
+  expect(asked[3]).toEqual(['d'])
+  for (const { finish } of running) finish()
+  expect(await outcomes[3]).toBe('d!')
 })
