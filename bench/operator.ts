@@ -27,6 +27,8 @@ export async function startOperator(
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: `${world.directory}/cache`,
+      // As the chart runs it.
+      NODE_OPTIONS: '--max-semi-space-size=4',
       REALMKEEPER_DATABASE_URL: databaseUrl,
       REALMKEEPER_BASE_URL: baseUrl,
       REALMKEEPER_HEALTH_LISTEN_PORT: `${healthPort}`,
