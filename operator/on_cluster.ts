@@ -12,6 +12,7 @@ import type { LeaseClient } from './lease/lease_client.ts'
 import { withReadableKeyrings } from './keyring/readable_keyrings.ts'
 import type { Origin } from './origin.ts'
 import { createApiClient } from './source/cluster/api_client.ts'
+import { isStatus } from './source/cluster/api_error.ts'
 import { clusterSource } from './source/cluster/cluster_source.ts'
 import { loadKubeConfig } from './source/cluster/kube_config.ts'
 
@@ -54,7 +55,7 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
   const client = createApiClient({ connect, mayWrite, clock })
   // The Lease is what says whether the others may write; an answer that is late is worth nothing.
   const leaseCalls = createApiClient({ connect, mayWrite: () => true, clock, timeoutMillis: LEASE_CALL_MILLIS })
-  const lease = noticingReturns(leaseClient(leaseCalls, { namespace: leaseNamespace, name }), () => source.hurry())
+  const lease = noticing(leaseClient(leaseCalls, { namespace: leaseNamespace, name }), () => source.hurry())
   const role = keyringRole({ client, namespace: keyringNamespace, monotonic: () => clock.now(), log })
 
   const secrets = withReadableKeyrings(source.secrets, role, keyringNamespace)
@@ -66,7 +67,7 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
       election = runWhileLeading({ lease, holder, clock, now, random, log }, lead)
       return election
     },
-    problem: () => source.problem(),
+    problem: () => lease.problem() ?? source.problem(),
     mayBeAway: true,
     watchApprovals: () =>
       approvalWatch({
@@ -84,21 +85,35 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
   }
 }
 
+interface NoticingLease extends LeaseClient {
+  /** Why this process can never lead as things stand, for people. */
+  problem(): string | undefined
+}
+
 /** The Lease is asked for all the time, so the end of an outage is seen here first. */
-function noticingReturns(lease: LeaseClient, returned: () => void): LeaseClient {
+function noticing(lease: LeaseClient, returned: () => void): NoticingLease {
   let isAway = false
+  let problem: string | undefined
+
+  async function notice<Result>(call: () => Promise<Result>): Promise<Result> {
+    try {
+      const result = await call()
+      if (isAway) returned()
+      isAway = false
+      problem = undefined
+      return result
+    } catch (error) {
+      // Another one leads, perhaps; this one would not when it ends.
+      const isRefused = isStatus(error, 403, 404)
+      isAway = !isRefused
+      problem = isRefused ? `the Lease cannot be had, so this process does not lead: ${error.message}` : undefined
+      throw error
+    }
+  }
+
   return {
-    ...lease,
-    async read() {
-      try {
-        const stored = await lease.read()
-        if (isAway) returned()
-        isAway = false
-        return stored
-      } catch (error) {
-        isAway = true
-        throw error
-      }
-    },
+    problem: () => problem,
+    read: () => notice(() => lease.read()),
+    write: (record, before) => notice(() => lease.write(record, before)),
   }
 }

@@ -38,8 +38,9 @@ export function leaseClient(client: ApiClient, { namespace, name }: { namespace:
         if (!before) return leaseOf(await client.object({ method: 'POST', path, body }))
         return leaseOf(await client.object({ method: 'PUT', path: `${path}/${name}`, body }))
       } catch (error) {
-        // Changed, or created, by somebody else; or deleted, which is found out at the next look.
-        if (isStatus(error, 409, 404)) return undefined
+        // Changed, or created, by somebody else; or deleted, which is found out at the next look. Where none can be
+        // created because its namespace is not there, nobody was faster.
+        if (isStatus(error, 409) || (before && isStatus(error, 404))) return undefined
         throw error
       }
     },

@@ -10,9 +10,12 @@ import { runWhileLeading } from '../../../operator/leader_election.ts'
 import type { Election, LeaseTimes, Term } from '../../../operator/leader_election.ts'
 import { leaseClient } from '../../../operator/lease/lease_client.ts'
 import type { LeaseRecord } from '../../../operator/lease/lease_record.ts'
+import { onCluster } from '../../../operator/on_cluster.ts'
 import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
 import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
+import { readConfig } from '../../../process/config.ts'
 import { createLog } from '../../../process/log.ts'
+import { OPERATOR_SETTINGS } from '../../../process/settings.ts'
 import { hasControlPlane, startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { MERGE_PATCH, accountOf } from '../../support/control_plane/account.ts'
@@ -189,6 +192,32 @@ describe.skipIf(!hasControlPlane())('row 120: who leads', () => {
     await plane.admin.do('PATCH', `${LEASES}/${name}`, { spec }, { contentType: MERGE_PATCH })
     await until(() => one.terms[0]?.signal.aborted === true)
     await until(() => one.terms.length === 2)
+  })
+
+  test.each([
+    ['its namespace is not there', 'nowhere', 'operator', /namespaces .*nowhere.* not found/],
+    ['one has no right to it', 'default', 'nobody', /leases.* is forbidden/],
+  ])('where %s, who cannot lead is not ready and says why', async (_what, leaseNamespace, as, message) => {
+    const logged: string[] = []
+    const flags = { databaseUrl: 'postgres://nobody@127.0.0.1:1/none', baseUrl: 'http://localhost' }
+    const config = {
+      ...readConfig(OPERATOR_SETTINGS, flags, {}),
+      kubeconfig: plane.user(as).kubeconfig,
+      leaseNamespace,
+    }
+    const log = createLog({ name: 'one', level: 'info', destination: { write: (line) => void logged.push(line) } })
+    const surroundings = { holder: 'one', log, now: () => new Date(), clock: processClock, random: Math.random }
+    const origin = onCluster(config, surroundings)
+    let led = false
+    const election = origin.elect(async () => void (led = true))
+    onTestFinished(async () => {
+      await election.stop()
+      origin.close()
+    })
+    await until(() => message.test(origin.problem?.() ?? ''))
+    expect(origin.problem?.()).toContain('the Lease')
+    expect(logged.join('')).toMatch(message)
+    expect(led).toBe(false)
   })
 
   test('work that fails ends the election, and the Lease is given back', async () => {
