@@ -67,6 +67,8 @@ export function createController<K extends Kind>(
 
   /** uids whose deletion was said to wait: once is enough. */
   const waitingDeletions = new Set<string>()
+  /** uid of what was finalized, by key: somebody else's finalizer may hold it for long. */
+  const ended = new Map<string, string>()
   /** Keys that wait for something else to settle: how often they looked, and since when. */
   const unsettled = new Map<string, { looks: number; since: number }>()
 
@@ -91,6 +93,7 @@ export function createController<K extends Kind>(
 
   /** There were no rows, or somebody removed our finalizer by hand: what is not ended here the sweep finds. */
   async function gone(key: ResourceKey): Promise<void> {
+    ended.delete(keyText(key))
     // Nobody knows what is missing in a list that is not complete.
     if (!reconciler.gone || !source.completeList(kind)) return
     try {
@@ -128,14 +131,17 @@ export function createController<K extends Kind>(
     return backoffMillis(looks + 1, FIRST_LOOK_MILLIS, LONGEST_LOOK_MILLIS, deps.random)
   }
 
+  /** Also without our finalizer, which anybody may remove while one of theirs holds the object: it must not grant on. */
   async function finalize(key: ResourceKey, resource: ResourceOf<K>): Promise<undefined> {
-    if (!hasFinalizer(resource)) return
+    const { uid } = resource.metadata
+    if (!hasFinalizer(resource) && ended.get(keyText(key)) === uid) return
     // A grant that nobody's object asks for any more ends, whatever became of the kind.
     if (kind === 'RoleAssignment' || (await source.isOwnDeletion?.(resource)) !== false) {
       await reconciler.finalize(resource, view)
     } else log.warn({ resource: keyText(key) }, 'released without removing its rows: it goes because its kind does')
-    await source.setFinalizer(key, resource.metadata.uid, false)
-    waitingDeletions.delete(resource.metadata.uid)
+    await source.setFinalizer(key, uid, false)
+    ended.set(keyText(key), uid)
+    waitingDeletions.delete(uid)
     deps.wakeUsersOf(key)
     deps.onReconciled?.(kind, 'finalized')
   }
