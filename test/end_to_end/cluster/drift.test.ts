@@ -15,6 +15,12 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('rows th
       await world.approve(name)
       await world.untilReady('roleassignments', name, 'True', 'Granted')
     }
+    // The last that is written of what was granted.
+    await until(async () => {
+      const { status } = await world.untilReady('realms', 'quickstart')
+      const fields = status?.conditions?.find(({ type }) => type === 'FieldEncryptionReady')
+      expect(fields?.status, fields?.message).toBe('True')
+    })
   })
   afterAll(() => world?.end())
 

@@ -92,7 +92,7 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('many wr
       await until(() => expect(versions.at(-1)?.metadata.resourceVersion).toBe(last.metadata.resourceVersion))
 
       expectNoFlapping(versions)
-      // One status for each generation, and none but of a generation. What meets a conflict reads, and tries four times more.
+      // One status for each generation, and none but of a generation.
       const reports = versions.filter((version, at) => {
         const before = versions[at - 1]
         return before !== undefined && JSON.stringify(ownOf(version)) !== JSON.stringify(ownOf(before))
@@ -100,7 +100,8 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('many wr
       const generations = last.metadata.generation - (versions[0]?.metadata.generation ?? 0)
       expect(generations).toBeGreaterThan(5)
       expect(reports.length).toBeLessThanOrEqual(generations)
-      expect(writesSince(from).length).toBeLessThanOrEqual(5 * generations)
+      // A write that is refused had its version taken by somebody else's: there are no more than versions.
+      expect(writesSince(from).length).toBeLessThan(versions.length)
 
       // The spec rests, the others go on: there is nothing to say, and nothing is said.
       const rest = new AbortController()
