@@ -42,6 +42,8 @@ export function errorOfStatus(call: string, httpStatus: number, body: unknown, r
 
 /** No answer came: no connection, a connection that broke, or nothing within the time. */
 export function unreachable(call: string, cause: unknown): ApiError {
+  // A parser quotes what it could not read, which may be a Secret.
+  if (cause instanceof SyntaxError) return unreachable(call, 'the answer is not JSON')
   const why = cause instanceof Error ? cause.message : String(cause)
   return new ApiError(`${call}: ${why}`, { status: 0, reason: 'Unreachable', cause })
 }
