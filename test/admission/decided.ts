@@ -19,15 +19,11 @@ export function surroundings(requiredApprovals: number): Surroundings {
   return { rows: new Map(), recorded: [], realm: { ...realm, governance }, enforcement }
 }
 
-/**
- * What the operator makes of an object as the API server has it. It remembers by rows, which are kept in `around`, or by
- * what status says, which it then believes as it stands there.
- */
-export function decidedOn(object: Stored, around: Surroundings, memory: 'row' | 'status' = 'row'): Decided {
+/** What the operator makes of an object as the API server has it. It remembers by rows, which are kept in `around`. */
+export function decidedOn(object: Stored, around: Surroundings): Decided {
   const { metadata, spec, status = {} } = object
   const { uid, generation, namespace, name, deletionTimestamp } = metadata
   const { subject, roles, requestedBy, expiresAt, durationSeconds } = spec
-  const granted = parseGranted(status.granted)
   const decided = decide({
     assignment: {
       uid,
@@ -43,11 +39,7 @@ export function decidedOn(object: Stored, around: Surroundings, memory: 'row' | 
     },
     stated: statedDecisions(status),
     recorded: around.recorded,
-    remembered: {
-      row: memory === 'row' ? around.rows.get(uid) : undefined,
-      status: granted,
-      statusTrusted: memory === 'status',
-    },
+    remembered: { row: around.rows.get(uid), status: parseGranted(status.granted), statusTrusted: false },
     realm: around.realm,
     user: { uid: 'user-1', sub: 'sub-of-alice', realmUid: around.realm.uid },
     enforcement: around.enforcement,

@@ -1,6 +1,17 @@
 import type { Account, Answer } from '../support/control_plane/account.ts'
 import type { Stored } from './world.ts'
-import { applyStatus, condition, entry, jsonStatus, merge, mergeLax, mergeStatus, pathOf, putStatus } from './writes.ts'
+import {
+  applyStatus,
+  condition,
+  entry,
+  jsonStatus,
+  merge,
+  mergeLax,
+  mergeStatus,
+  pathOf,
+  putStatus,
+  ready,
+} from './writes.ts'
 
 /** Roles that nobody would approve, and one that is. */
 export const GATED = ['manager', 'svc-realm-admin', '_svc_dob.selfdecrypt']
@@ -40,7 +51,7 @@ function forgedGrant({ object }: Turn): object {
 /** One of each kind; the object may be outdated. */
 export const MALLORYS: Write[] = [
   function editsRoles({ mallory, object, random }) {
-    const roles = random() < 0.4 ? [HARMLESS] : [HARMLESS, pick(GATED, random)]
+    const roles = pick([[HARMLESS], [HARMLESS], [HARMLESS, pick(GATED, random)], [pick(GATED, random)]], random)
     return merge(mallory, object, { spec: { roles } })
   },
   function editsReason({ mallory, object, random }) {
@@ -48,10 +59,6 @@ export const MALLORYS: Write[] = [
   },
   function editsRequester({ mallory, object, random }) {
     return merge(mallory, object, { spec: { requestedBy: pick(['mallory', 'carol', 'ann'], random) } })
-  },
-  function editsThroughLax({ mallory, object, random }) {
-    const spec = { roles: [pick(GATED, random)] }
-    return mergeLax(mallory, object, random() < 0.5 ? { spec } : { spec, status: null })
   },
   function labels({ mallory, object, random }) {
     return merge(mallory, object, { metadata: { labels: { a: `${Math.floor(random() * 9)}` } } })
@@ -92,10 +99,6 @@ export const MALLORYS: Write[] = [
     const serving = granted?.serving && { ...granted.serving, roles: GATED }
     return mergeStatus(mallory, object, { granted: { ...granted, roles: GATED, serving } })
   },
-  function forgesThroughLax(turn) {
-    const status = turn.random() < 0.5 ? { approvals: [forgedEntry(turn)] } : { granted: forgedGrant(turn) }
-    return mergeLax(turn.mallory, turn.object, { status })
-  },
   function removesStatus({ mallory, object }) {
     return jsonStatus(mallory, object, [{ op: 'remove', path: '/status' }])
   },
@@ -105,6 +108,60 @@ export const MALLORYS: Write[] = [
   },
   function dropsEntries({ mallory, object }) {
     return mergeStatus(mallory, object, { approvals: [] })
+  },
+  function appliesAsTheOperator(turn) {
+    const { object } = turn
+    const conditions = [forgedCondition(turn), ready(object, { status: 'True', reason: 'Granted' })]
+    return applyStatus(turn.mallory, object, { conditions, granted: forgedGrant(turn) }, 'realmkeeper-operator', true)
+  },
+  function insertsEntry(turn) {
+    const { uid } = turn.object.metadata
+    return jsonStatus(turn.mallory, turn.object, [
+      { op: 'test', path: '/metadata/uid', value: uid },
+      { op: 'add', path: '/status/approvals', value: [forgedEntry(turn)] },
+    ])
+  },
+  function movesWords(turn) {
+    return jsonStatus(turn.mallory, turn.object, [
+      { op: 'copy', from: '/status/conditions/0', path: '/status/conditions/-' },
+      { op: 'replace', path: '/status/conditions/0', value: forgedCondition(turn) },
+    ])
+  },
+  function replacesAll(turn) {
+    const { mallory, object, random } = turn
+    const metadata = { ...object.metadata, generation: Math.floor(random() * 9), finalizers: [] }
+    const spec = { ...object.spec, roles: [pick(GATED, random), HARMLESS] }
+    const status = { approvals: [forgedEntry(turn)], conditions: [forgedCondition(turn)], granted: forgedGrant(turn) }
+    return mallory.call('PUT', pathOf(object), { ...object, metadata, spec, status })
+  },
+  function removesFinalizers({ mallory, object }) {
+    return merge(mallory, object, { metadata: { finalizers: null } })
+  },
+  function clearsManagers({ mallory, object }) {
+    return merge(mallory, object, { metadata: { managedFields: [{}] } })
+  },
+  function prolongs({ mallory, object, random }) {
+    const [expiresAt, durationSeconds] = pick(
+      [
+        [null, null],
+        [null, 86_400],
+        ['2199-01-01T00:00:00Z', null],
+      ],
+      random,
+    )
+    return merge(mallory, object, { spec: { expiresAt, durationSeconds } })
+  },
+]
+
+/** The same through a version without a status subresource and with no schema, where one is served. */
+export const THROUGH_LAX: Write[] = [
+  function editsThroughLax({ mallory, object, random }) {
+    const spec = { roles: [pick(GATED, random)] }
+    return mergeLax(mallory, object, random() < 0.5 ? { spec } : { spec, status: null })
+  },
+  function forgesThroughLax(turn) {
+    const status = turn.random() < 0.5 ? { approvals: [forgedEntry(turn)] } : { granted: forgedGrant(turn) }
+    return mergeLax(turn.mallory, turn.object, { status })
   },
 ]
 

@@ -112,7 +112,7 @@ export function assignment(name: string, spec: object = {}): Stored {
  * Adds a version that a later release, or somebody's edit of the CRD, might serve: without a status subresource, and
  * with a schema that lets everything through.
  */
-async function serveLaxVersion(admin: Account): Promise<void> {
+export async function serveLaxVersion(admin: Account): Promise<void> {
   const crd = parse(readFileSync(join(ROOT, 'crds/roleassignments.yaml'), 'utf8'))
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
   const lax = { name: 'v1lax', served: true, storage: false, schema: { openAPIV3Schema: open } }

@@ -48,10 +48,16 @@ export function jsonStatus(who: Account, of: Stored, operations: object[]): Prom
 }
 
 /** `kubectl apply --server-side --subresource=status`, under a field manager of one's own. */
-export function applyStatus(who: Account, of: Stored, status: object, manager = `of-${who.name}`): Promise<Answer> {
+export function applyStatus(
+  who: Account,
+  of: Stored,
+  status: object,
+  manager = `of-${who.name}`,
+  force = false,
+): Promise<Answer> {
   const { apiVersion, kind, metadata } = of
   const body = { apiVersion, kind, metadata: { name: metadata.name }, status }
-  const path = `${pathOf(of)}/status?fieldManager=${encodeURIComponent(manager)}`
+  const path = `${pathOf(of)}/status?fieldManager=${encodeURIComponent(manager)}&force=${force}`
   return who.call('PATCH', path, body, { contentType: APPLY_PATCH })
 }
 

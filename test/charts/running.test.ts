@@ -8,19 +8,15 @@ import { recordKeyring, recordSecrets } from '../support/canary.ts'
 import { realmkeeper } from '../support/command.ts'
 import { hasControlPlane, startControlPlane, untilServed } from '../support/control_plane.ts'
 import type { ControlPlane } from '../support/control_plane.ts'
-import { MERGE_PATCH } from '../support/control_plane/account.ts'
 import type { Account } from '../support/control_plane/account.ts'
 import { freePort } from '../support/control_plane/child.ts'
 import { testDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
-import { GATED, generator, HARMLESS, MALLORYS, pick } from '../admission/mallory.ts'
-import { API, assignment } from '../admission/world.ts'
-import { pathOf } from '../admission/writes.ts'
+import { API } from '../admission/world.ts'
 import { CHART, find, helm, render, VALUES } from './helm.ts'
 import type { Manifest } from './helm.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
-const QUICKSTART = `${API}/namespaces/quickstart`
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const CLIENT = { client_id: 'shop', client_secret: 'shop-secret-for-development' }
 const SCOPE = 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt'
@@ -169,90 +165,6 @@ describe.skipIf(!hasControlPlane('helm', 'kubectl', 'kube-controller-manager'))(
       expect(refused).toEqual([])
     },
   )
-
-  test(
-    'row 98: whatever somebody with all rights but approve writes, no gated role is in a token',
-    { timeout: 240_000 },
-    async () => {
-      await plane.admin.do('POST', `${RBAC}/clusterroles`, {
-        metadata: { name: 'all-but-approve' },
-        rules: [
-          {
-            apiGroups: ['realmkeeper.io'],
-            resources: ['roleassignments', 'roleassignments/status'],
-            verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
-          },
-        ],
-      })
-      const mallory = await person('mallory', 'all-but-approve')
-      const spec = { roles: [{ name: 'manager' }, { name: HARMLESS }] }
-      await gitops.do('PATCH', `${QUICKSTART}/realms/quickstart`, { spec }, { contentType: MERGE_PATCH })
-
-      for (let sequence = 0; sequence < 8; sequence++) {
-        await writeAtRandom(mallory, sequence)
-        // Whatever was written last, the operator has seen it.
-        await until(async () => {
-          const { status, body } = await mallory.call('GET', `${QUICKSTART}/roleassignments/forged-${sequence}`)
-          if (status !== 404) expect(body.status?.observedGeneration).toBe(body.metadata.generation)
-        })
-        const roles = await rolesOfBob()
-        for (const role of GATED) expect(roles, `sequence ${sequence}`).not.toContain(role)
-      }
-
-      // What an approver allows arrives, so the others might have.
-      const name = 'allowed'
-      const body = requestFor('bob', name, [HARMLESS])
-      await mallory.do('POST', `${QUICKSTART}/roleassignments`, body)
-      const args = ['approve', name, '--yes', '--namespace=quickstart', `--kubeconfig=${approver.kubeconfig}`]
-      expect(await realmkeeper(args)).toMatchObject({ code: 0 })
-      await until(async () => expect(await rolesOfBob()).toEqual([HARMLESS]))
-    },
-  )
-
-  async function writeAtRandom(mallory: Account, sequence: number): Promise<void> {
-    const random = generator(sequence)
-    const name = `forged-${sequence}`
-    const create = async (): Promise<Manifest> => {
-      const answer = await mallory.call(
-        'POST',
-        `${QUICKSTART}/roleassignments`,
-        requestFor('bob', name, [pick(GATED, random)]),
-      )
-      // The former one may still be held by its finalizer.
-      return answer.status < 300 ? answer.body : mallory.do('GET', `${QUICKSTART}/roleassignments/${name}`)
-    }
-    let object = await until(create)
-    for (let write = 0; write < 20; write++) {
-      const chosen = pick(
-        // That version is not served here.
-        MALLORYS.filter(({ name }) => !name.endsWith('ThroughLax')),
-        random,
-      )
-      await chosen({ mallory, object, random })
-      const present = await mallory.call('GET', pathOf(object))
-      object = present.status === 200 ? present.body : await until(create)
-    }
-  }
-
-  function requestFor(user: string, name: string, roles: string[]): Manifest {
-    const { apiVersion, kind, metadata, spec } = assignment(name, {
-      realmRef: { name: 'quickstart' },
-      subject: { kind: 'User', name: user },
-      requestedBy: 'mallory',
-      roles,
-    })
-    return { apiVersion, kind, metadata, spec }
-  }
-
-  async function rolesOfBob(): Promise<string[]> {
-    const form = { grant_type: 'password', ...CLIENT, username: 'bob', password: 'bob-password-1', scope: SCOPE }
-    const token = await post('token', FORM, new URLSearchParams(form).toString())
-    recordSecrets(token.access_token, token.refresh_token)
-    const claims = JSON.parse(Buffer.from(token.access_token.split('.')[1], 'base64url').toString())
-    // Those of the group of all users were approved.
-    const approved = ['_svc_dob.selfencrypt', '_svc_dob.selfdecrypt']
-    return (claims.realm_access?.roles ?? []).filter((role: string) => !approved.includes(role))
-  }
 
   test('ends without a trace in the namespace', { timeout: 120_000 }, async () => {
     await plane.kubectl(['delete', '--wait=false', '-f', 'examples/quickstart/02_realm.yaml'], { as: gitops })

@@ -60,10 +60,8 @@ function patchedStatus(before: Status, patch: StatusPatch, now: Date): Status {
  * Members that came out of an apply as something else: an apply leaves what nobody is said to own, and anybody who may
  * write the object can say that (`metadata.managedFields`).
  */
-export function unlikeApplied(
-  stored: unknown,
-  { status: { conditions: _, ...applied } }: Applied,
-): [string, unknown][] {
+export function unlikeApplied(stored: unknown, { status }: Applied): [string, unknown][] {
+  const { conditions: _, ...applied } = status
   const members = new Map(Object.entries(stored ?? {}))
   return Object.entries(applied).filter(([member, value]) => !isDeepStrictEqual(members.get(member), value))
 }
