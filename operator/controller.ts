@@ -44,8 +44,8 @@ export interface Controller {
 const SOONEST_MILLIS = 1_000
 const FIRST_LOOK_MILLIS = 5_000
 const LONGEST_LOOK_MILLIS = 60_000
-/** Something that settles sooner is not worth a status. */
-const SILENT_MILLIS = 10_000
+/** Something that settles sooner is not worth a status: a hundred Realms that appear at once take their time for keys. */
+const SILENT_MILLIS = 30_000
 // A wait is cut short where the clock may be stepped meanwhile; whoever comes early waits again.
 const LONGEST_WAIT_MILLIS = 60 * 60_000
 
