@@ -42,7 +42,7 @@ export function atMost(row: string, seconds: number, floor: Record<string, numbe
     row,
     measured: `${seconds.toFixed(1)} s`,
     floor: `${Object.entries(floor)
-      .map(([part, its]) => `${its.toFixed(1)} s of ${part}`)
+      .map(([part, its]) => `${its.toFixed(0)} s of ${part}`)
       .join(' + ')}`,
     ratio,
     wanted: `≤ ${wanted} %`,
@@ -53,13 +53,13 @@ export function atMost(row: string, seconds: number, floor: Record<string, numbe
 export function printFigure({ row, measured, floor, ratio, wanted, holds }: Figure): void {
   const percent = ratio === undefined ? '' : `${(ratio * 100).toFixed(0)} %`
   console.log(
-    `${row.padEnd(34)} ${measured.padStart(18)} ${floor.padStart(20)} ${percent.padStart(7)}  ${wanted.padEnd(12)} ${holds ? 'holds' : 'DOES NOT HOLD'}`,
+    `${row.padEnd(34)} ${measured.padStart(18)} ${floor.padStart(31)} ${percent.padStart(7)}  ${wanted.padEnd(12)} ${holds ? 'holds' : 'DOES NOT HOLD'}`,
   )
 }
 
 export function printHeading(): void {
   console.log(
-    `${'row'.padEnd(34)} ${'measured'.padStart(18)} ${'floor'.padStart(20)} ${'ratio'.padStart(7)}  ${'wanted'.padEnd(12)}`,
+    `${'row'.padEnd(34)} ${'measured'.padStart(18)} ${'floor'.padStart(31)} ${'ratio'.padStart(7)}  ${'wanted'.padEnd(12)}`,
   )
 }
 
