@@ -76,7 +76,7 @@ export function createController<K extends Kind>(
     const key = parseKey(kind, text)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
     const resource = source.get(key) as ResourceOf<K> | undefined
-    if (!resource) return void (await gone(key))
+    if (!resource) return await gone(key)
     try {
       const isDeleted = resource.metadata.deletionTimestamp !== undefined
       const again = isDeleted ? await finalize(key, resource) : await reconcile(key, resource)
@@ -92,15 +92,16 @@ export function createController<K extends Kind>(
   }
 
   /** There were no rows, or somebody removed our finalizer by hand: what is not ended here the sweep finds. */
-  async function gone(key: ResourceKey): Promise<void> {
+  async function gone(key: ResourceKey): Promise<undefined> {
     ended.delete(keyText(key))
     // Nobody knows what is missing in a list that is not complete.
-    if (!reconciler.gone || !source.completeList(kind)) return
+    if (!reconciler.gone || !source.completeList(kind)) return undefined
     try {
       await reconciler.gone(key)
+      return undefined
     } catch (error) {
-      if (!(error instanceof Deposed)) throw error
-      deposed(error)
+      if (error instanceof Deposed) return deposed(error)
+      throw error
     }
   }
 
