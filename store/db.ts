@@ -99,10 +99,15 @@ const UNAVAILABLE = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03)$/
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return error.code !== undefined && UNAVAILABLE.test(error.code)
   if (!(error instanceof Error)) return false
-  if ('code' in error && typeof error.code === 'string' && /^E[A-Z_]+$/.test(error.code)) return true
+  if ('code' in error && typeof error.code === 'string' && BROKEN.test(error.code)) return true
   // node-postgres has no codes for what it finds out by itself.
-  return /timeout|terminated|connection (?:error|ended|terminated)|not queryable|ended/i.test(error.message)
+  return /\b(?:timeout|terminated|not queryable|ended|connection error|establishing an SSL connection)\b/i.test(
+    error.message,
+  )
 }
+
+// What the system says of a socket (ECONNRESET, EPIPE), and Node of its streams; its other codes are faults of ours.
+const BROKEN = /^E(?!RR_)[A-Z_]+$|^ERR_(?:STREAM|SOCKET|SSL|TLS)_/
 
 /**
  * True when Postgres is there and does not let this process in (SQLSTATE class 28, 3D), or is not the one that the URL

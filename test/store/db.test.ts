@@ -38,7 +38,35 @@ describeOnEveryVersion('connections', (database) => {
     for (const code of ['23505', '22021', '42P01']) {
       expect([code, isUnavailable(await raise(code))]).toEqual([code, false])
     }
-    expect(isUnavailable(new TypeError('x is not a function'))).toBe(false)
+    const thrownBy = (work: () => unknown): unknown => {
+      try {
+        return work()
+      } catch (error) {
+        return error
+      }
+    }
+    // Node gives its own errors codes as well, and words are parts of others.
+    for (const fault of [
+      new TypeError('x is not a function'),
+      thrownBy(() => Buffer.alloc(-1)),
+      thrownBy(() => new URL('/')),
+      new Error('Object is not extended'),
+    ]) {
+      expect([String(fault), isUnavailable(fault)]).toEqual([String(fault), false])
+    }
+    const gone = Object.assign(new Error('Cannot call write after a stream was destroyed'), {
+      code: 'ERR_STREAM_DESTROYED',
+    })
+    // As node-postgres words them.
+    for (const error of [
+      gone,
+      new Error('Connection terminated unexpectedly'),
+      new Error('Client has encountered a connection error and is not queryable'),
+      new Error('There was an error establishing an SSL connection'),
+      new Error('Query read timeout'),
+    ]) {
+      expect([String(error), isUnavailable(error)]).toEqual([String(error), true])
+    }
   })
 
   it('a transaction rolls back as a whole', async () => {
