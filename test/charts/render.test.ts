@@ -63,7 +63,7 @@ describe.skipIf(!hasControlPlane('helm'))('the chart', () => {
     const manifests = await render({
       watchNamespaces: ['acme', 'globex'],
       licenseKeys: { existingConfigMap: 'keys' },
-      operator: { trustExistingDecisions: true },
+      operator: { trustExistingDecisions: true, acceptEmpty: ['User', 'Client'] },
       server: { trustedProxies: ['10.0.0.0/8', 'fd00::/8'] },
     })
     const operator = environmentOf(find(manifests, 'Deployment', 'realmkeeper-operator'))
@@ -76,6 +76,7 @@ describe.skipIf(!hasControlPlane('helm'))('the chart', () => {
       licenseKeys: '/etc/realmkeeper/license-keys/keys.json',
       requireApprovalEnforcement: true,
       trustExistingDecisions: true,
+      acceptEmpty: 'User,Client',
       healthPort: 9001,
     })
     const server = environmentOf(find(manifests, 'Deployment', 'realmkeeper-server'))
