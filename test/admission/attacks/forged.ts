@@ -1,3 +1,4 @@
+import { MERGE_PATCH } from '../../support/control_plane/account.ts'
 import { approvedByAnn, approvedByCondition, done, edited, lookedAt } from '../legitimate.ts'
 import { API } from '../world.ts'
 import type { World } from '../world.ts'
@@ -9,6 +10,7 @@ import {
   merge,
   mergeLax,
   mergeStatus,
+  pathOf,
   putStatus,
   read,
   ready,
@@ -50,6 +52,42 @@ export const FORGED: Attack[] = [
       const request = await approvedByAnn(world)
       const answer = await applyStatus(world.who('mallory'), request, { approvals: [entry(request, 'amy')] }, 'of-ann')
       return answer
+    },
+  },
+  {
+    name: 'an author drops an entry by an empty apply under the approver’s field manager',
+    said: SAID.needsApprove,
+    async run(world) {
+      return applyStatus(world.who('mallory'), await approvedByAnn(world), { approvals: [] }, 'of-ann')
+    },
+  },
+  {
+    name: 'an author says that it is granted, by force under the operator’s field manager',
+    said: SAID.results,
+    async run(world) {
+      const request = await lookedAt(world)
+      const conditions = [ready(request, { status: 'True', reason: 'Granted' })]
+      return applyStatus(world.who('mallory'), request, { conditions }, `of-${world.who('operator').name}`, true)
+    },
+  },
+  {
+    name: 'an author approves in the name of an approver',
+    said: '"mallory" cannot impersonate',
+    async run(world) {
+      const request = await world.request()
+      const status = { conditions: [condition(request, 'ann')] }
+      const options = { contentType: MERGE_PATCH, headers: { 'Impersonate-User': 'ann' } }
+      return world.who('mallory').call('PATCH', `${pathOf(request)}/status`, { status }, options)
+    },
+  },
+  {
+    name: 'an author tries with a dry run',
+    said: SAID.needsApprove,
+    async run(world) {
+      const request = await world.request()
+      const status = { conditions: [condition(request, 'ann')] }
+      const path = `${pathOf(request)}/status?dryRun=All`
+      return world.who('mallory').call('PATCH', path, { status }, { contentType: MERGE_PATCH })
     },
   },
   {
