@@ -14,8 +14,16 @@ export interface SeenRequest {
   authorization: string | undefined
 }
 
-/** What is answered in the API server's place; `hang` is no answer at all, `drop` the end of the connection. */
-export type Fault = { status: number; retryAfter?: number; body?: object } | 'hang' | 'drop' | undefined
+/**
+ * What is answered in the API server's place; `hang` is no answer at all, `drop` the end of the connection. `unheard` is
+ * called once the API server has done what it was asked for: its answer is not passed on.
+ */
+export type Fault =
+  | { status: number; retryAfter?: number; body?: object }
+  | { unheard: () => void }
+  | 'hang'
+  | 'drop'
+  | undefined
 
 /** Stands before an API server and breaks what goes through it. */
 export interface FaultProxy {
@@ -58,9 +66,9 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
     const fault = rule(seen)
     if (fault === 'hang') return
     if (fault === 'drop') return void incoming.socket.destroy()
-    if (fault) return answer(response, fault)
+    if (fault && 'status' in fault) return answer(response, fault)
     forward({ identity: as.identity, incoming, response, url })
-      .then((answered) => pass(answered, response, seen))
+      .then((answered) => (fault ? keepBack(answered, fault) : pass(answered, response, seen)))
       .catch(() => response.destroy())
   })
   server.on('connection', (socket) => {
@@ -130,12 +138,17 @@ function requestOf({ method = '', url = '', headers }: IncomingMessage): SeenReq
   return { method, url, isWatch: /[?&]watch=(?:1|true)/.test(url), authorization: headers.authorization }
 }
 
-function answer(response: ServerResponse, { status, retryAfter, body }: Exclude<Fault, string | undefined>): void {
+function answer(response: ServerResponse, { status, retryAfter, body }: Extract<Fault, { status: number }>): void {
   response.writeHead(status, {
     'Content-Type': 'application/json',
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
   })
   response.end(JSON.stringify(body ?? { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: status }))
+}
+
+function keepBack(answered: IncomingMessage, { unheard }: { unheard: () => void }): void {
+  answered.resume()
+  unheard()
 }
 
 function forward(options: {

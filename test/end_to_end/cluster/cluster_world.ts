@@ -60,6 +60,8 @@ export interface ClusterWorld {
   end(): Promise<void>
 }
 
+/** Of the operator. Who deletes it says that the time of a dead one is over. */
+export const LEASE_PATH = '/apis/coordination.k8s.io/v1/namespaces/realmkeeper/leases/realmkeeper-operator'
 export const CLIENT = { client_id: 'shop', client_secret: 'shop-secret-for-development' }
 export const FIELD_SCOPE = 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt'
 export const FIELD_ROLES = ['_svc_dob.selfdecrypt', '_svc_dob.selfencrypt']

@@ -2,14 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordSecrets } from '../../support/canary.ts'
 import { hasControlPlane } from '../../support/control_plane.ts'
-import { clusterWorld, until } from './cluster_world.ts'
+import { clusterWorld, LEASE_PATH, until } from './cluster_world.ts'
 import type { ClusterWorld } from './cluster_world.ts'
 import { applyAll, pathOf, resource, userWithPassword } from './manifests.ts'
 import type { Manifest } from './manifests.ts'
 
 const ROUNDS = 15
 const USERS = 20
-const LEASE = '/apis/coordination.k8s.io/v1/namespaces/realmkeeper/leases/realmkeeper-operator'
 const NO_APPROVALS = { requiredApprovals: 1, enabled: false }
 
 /** What one round of the batch wants to be there; each differs from the one before in everything that is reconciled. */
@@ -70,7 +69,7 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))(
       await sleep(millis)
       await world.operator.kill()
       // As if the time of the dead one were over.
-      await world.plane.admin.call('DELETE', LEASE)
+      await world.plane.admin.call('DELETE', LEASE_PATH)
       world.operator = await world.startOperator()
       await until(() => expect(world.operator.output()).toContain('this operator leads'))
     }

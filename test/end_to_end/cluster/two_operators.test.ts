@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasControlPlane } from '../../support/control_plane.ts'
-import { clusterWorld, until } from './cluster_world.ts'
+import { clusterWorld, LEASE_PATH, until } from './cluster_world.ts'
 import type { ClusterWorld } from './cluster_world.ts'
 import { applyAll, userWithPassword } from './manifests.ts'
 import type { Part } from './part.ts'
@@ -54,9 +54,8 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('two ope
     const next = await world.startOperator()
     await until(async () => expect(await next.isReady()).toBe(true))
     expect(await other.stop()).toBe(0)
-    const lease = '/apis/coordination.k8s.io/v1/namespaces/realmkeeper/leases/realmkeeper-operator'
     await until(async () => {
-      const { spec } = await world.plane.admin.do('GET', lease)
+      const { spec } = await world.plane.admin.do('GET', LEASE_PATH)
       expect(spec.holderIdentity).toBe((await epoch()).holder)
       expect(leadsIn(next)).toBe(1)
     })
