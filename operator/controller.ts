@@ -94,6 +94,7 @@ export function createController<K extends Kind>(
   /** There were no rows, or somebody removed our finalizer by hand: what is not ended here the sweep finds. */
   async function gone(key: ResourceKey): Promise<undefined> {
     ended.delete(keyText(key))
+    unsettled.delete(queueKey(key))
     // Nobody knows what is missing in a list that is not complete.
     if (!reconciler.gone || !source.completeList(kind)) return undefined
     try {
