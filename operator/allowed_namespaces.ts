@@ -2,25 +2,39 @@ import type { RealmAllowedNamespaces, RealmMatchExpression, RealmNamespaceSelect
 
 type Labels = Readonly<Record<string, string>>
 
+/** The one label that every namespace has (KEP-2161). */
+const NAME_LABEL = 'kubernetes.io/metadata.name'
+
 /**
  * Whether a Realm admits resources of a namespace. `labels` are undefined for a namespace that does not exist, which
- * no selector matches.
+ * no selector matches, and `unknown` where nobody may look: then so is the answer, unless only the name is asked for.
  */
 export function admitsNamespace(
   allowed: RealmAllowedNamespaces | undefined,
   realmNamespace: string,
   namespace: string,
-  labels: Labels | undefined,
-): boolean {
+  labels: Labels | 'unknown' | undefined,
+): boolean | 'unknown' {
   if (namespace === realmNamespace) return true
   switch (allowed?.from) {
     case 'All':
       return true
-    case 'Selector':
-      return labels !== undefined && allowed.selector !== undefined && matchesSelector(allowed.selector, labels)
+    case 'Selector': {
+      const { selector } = allowed
+      if (labels === undefined || selector === undefined) return false
+      if (labels !== 'unknown') return matchesSelector(selector, labels)
+      // A label that is not seen must not count as one that is not there.
+      return keysOf(selector).every((key) => key === NAME_LABEL)
+        ? matchesSelector(selector, { [NAME_LABEL]: namespace })
+        : 'unknown'
+    }
     default:
       return false
   }
+}
+
+function keysOf({ matchLabels = {}, matchExpressions = [] }: RealmNamespaceSelector): string[] {
+  return [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)]
 }
 
 /** A Kubernetes label selector: all parts have to match, an empty one matches everything. */

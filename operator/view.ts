@@ -103,7 +103,11 @@ export function createView(
         return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} is being deleted` }
       }
       const labels = source.namespaceLabels(metadata.namespace)
-      if (!admitsNamespace(realm.spec.allowedNamespaces, namespace, metadata.namespace, labels)) {
+      const admits = admitsNamespace(realm.spec.allowedNamespaces, namespace, metadata.namespace, labels)
+      if (admits === 'unknown') {
+        throw new NotYet(`Realm ${path} selects by labels, and those of namespace ${metadata.namespace} are not known`)
+      }
+      if (!admits) {
         return { admitted: false, reason: 'NamespaceNotAllowed', message: notAllowed(path, metadata.namespace) }
       }
 

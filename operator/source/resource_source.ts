@@ -49,8 +49,11 @@ export interface ResourceSource {
    */
   isOwnDeletion?(resource: Resource): Promise<boolean>
 
-  /** Labels of a namespace, for `allowedNamespaces.selector`; undefined when it does not exist. */
-  namespaceLabels(namespace: string): Record<string, string> | undefined
+  /**
+   * Labels of a namespace, for `allowedNamespaces.selector`; undefined when it does not exist, `unknown` while
+   * namespaces may not be looked at.
+   */
+  namespaceLabels(namespace: string): Record<string, string> | 'unknown' | undefined
 
   /**
    * Writes status on behalf of the operator and nothing of anybody else's: the named conditions are set, `fields`

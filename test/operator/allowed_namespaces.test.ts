@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { admitsNamespace, matchesSelector } from '../../operator/allowed_namespaces.ts'
 import type { RealmAllowedNamespaces, RealmNamespaceSelector } from '../../crds/realm.gen.ts'
 
-test.each<[string, RealmAllowedNamespaces | undefined, string, Record<string, string> | undefined, boolean]>([
+const NAME = 'kubernetes.io/metadata.name'
+const NOT_BLUE: RealmNamespaceSelector = { matchExpressions: [{ key: 'a', operator: 'NotIn', values: ['blue'] }] }
+const selecting = (selector: RealmNamespaceSelector): RealmAllowedNamespaces => ({ from: 'Selector', selector })
+
+type Labels = Record<string, string> | 'unknown' | undefined
+
+test.each<[string, RealmAllowedNamespaces | undefined, string, Labels, boolean | 'unknown']>([
   ['its own namespace', { from: 'Same' }, 'home', {}, true],
   [
     'its own namespace, whatever a selector says',
@@ -17,6 +23,11 @@ test.each<[string, RealmAllowedNamespaces | undefined, string, Record<string, st
   ['a selected namespace', { from: 'Selector', selector: { matchLabels: { a: 'b' } } }, 'team', { a: 'b' }, true],
   ['one that is not selected', { from: 'Selector', selector: { matchLabels: { a: 'b' } } }, 'team', { a: 'c' }, false],
   ['one that does not exist', { from: 'Selector', selector: {} }, 'team', undefined, false],
+  ['one of unknown labels, by All', { from: 'All' }, 'team', 'unknown', true],
+  ['one of unknown labels, by a label', selecting({ matchLabels: { a: 'b' } }), 'team', 'unknown', 'unknown'],
+  ['one of unknown labels, by a label that it must not have', selecting(NOT_BLUE), 'team', 'unknown', 'unknown'],
+  ['one of unknown labels, by its name', selecting({ matchLabels: { [NAME]: 'team' } }), 'team', 'unknown', true],
+  ['one of unknown labels, by another name', selecting({ matchLabels: { [NAME]: 'x' } }), 'team', 'unknown', false],
   ['one with Selector and no selector', { from: 'Selector' }, 'team', { a: 'b' }, false],
 ])('a Realm admits %s: %#', (_what, allowed, namespace, labels, admitted) => {
   expect(admitsNamespace(allowed, 'home', namespace, labels)).toBe(admitted)

@@ -4,10 +4,11 @@ import type { MetadataCache } from './metadata_cache.ts'
 import type { Sink } from './reflector.ts'
 
 type Labels = Record<string, string>
+type Covers = Parameters<MetadataCache<Labels>['sink']>[0]
 
 export interface NamespaceLabels {
-  /** Undefined when there is no such namespace. While they may not be listed, the one label that each has. */
-  labels(namespace: string): Labels | undefined
+  /** Undefined when there is no such namespace. */
+  labels(namespace: string): Labels | 'unknown' | undefined
   sink: MetadataCache<Labels>['sink']
 }
 
@@ -18,19 +19,19 @@ export function namespaceLabels(options: { tell: () => void }): NamespaceLabels 
     differs: (before, after) => !isDeepStrictEqual(before, after),
     tell: options.tell,
   })
-  let listed = false
+  const listed: Covers[] = []
 
   return {
     labels(namespace) {
-      // The one label that every namespace has (KEP-2161).
-      return cache.get({ name: namespace }) ?? (listed ? undefined : { 'kubernetes.io/metadata.name': namespace })
+      const isListed = listed.some((covers) => covers({ name: namespace }))
+      return cache.get({ name: namespace }) ?? (isListed ? undefined : 'unknown')
     },
     sink(covers) {
       const sink: Sink = cache.sink(covers)
       return {
         async replace(objects) {
           const takeOver = await sink.replace(objects)
-          listed = true
+          if (!listed.includes(covers)) listed.push(covers)
           return takeOver
         },
         apply: (events) => sink.apply(events),

@@ -332,6 +332,18 @@ describe.skipIf(!hasControlPlane('kube-controller-manager'))('resources of a clu
       await world.eventually(() => world.source().problem() === undefined)
     })
 
+    test('without the right to namespaces their labels are not known, which is not to have none', async () => {
+      const rules = OPERATOR_RULES.filter((rule) => !rule.resources.includes('namespaces'))
+      await grant(plane.admin, 'blind', rules)
+      const world = await clusterWorld(plane, { as: plane.user('blind') })
+      expect(world.source().namespaceLabels('default')).toBe('unknown')
+      expect(world.source().problem()).toMatch(/namespaces.*lacks the right/)
+      const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles/blind'
+      await plane.admin.do('PATCH', path, { rules: OPERATOR_RULES }, { contentType: MERGE_PATCH })
+      await world.eventually(() => typeof world.source().namespaceLabels('default') === 'object')
+      expect(world.source().namespaceLabels('nowhere')).toBeUndefined()
+    })
+
     test('in some namespaces only, by rights in those', async () => {
       for (const name of ['one', 'two', 'keys', 'three']) {
         await plane.admin.call('POST', '/api/v1/namespaces', { metadata: { name, labels: { team: name } } })
@@ -363,7 +375,7 @@ describe.skipIf(!hasControlPlane('kube-controller-manager'))('resources of a clu
       await world.eventually(() => world.source().list('User').length === 2)
       expect(world.source().get(key('User', 'alice', 'three'))).toBeUndefined()
       expect(world.source().namespaceLabels('two')).toMatchObject({ team: 'two' })
-      expect(world.source().namespaceLabels('three')).toBeUndefined()
+      expect(world.source().namespaceLabels('three')).toBe('unknown')
       const name = { namespace: 'keys', name: 'realm-acme-keyring' }
       await world.source().secrets.create({ ...name, labels: {}, data: {} })
       await world.eventually(() => world.source().secrets.version(name))
