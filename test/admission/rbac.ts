@@ -38,6 +38,7 @@ const CLUSTER_ROLES: Record<string, Rule[]> = {
   ],
   'operator-and-approver': [reads, writesStatus, approves, verb('roleassignments', 'report')],
   'subject-setter': [reads, writes, verb('users', 'set-subject')],
+  'user-author': [reads, writes, { apiGroups: OURS, resources: ['users/status'], verbs: ['update', 'patch'] }],
   everything: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
   impersonator: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'], resourceNames: ['ann'] }],
 }
@@ -55,6 +56,7 @@ const HOLDERS: Record<string, string[]> = {
   operator: ['system:serviceaccount:default:operator'],
   'operator-and-approver': ['eager-operator'],
   'subject-setter': ['sue'],
+  'user-author': ['una'],
   everything: ['star'],
   impersonator: ['ida'],
 }

@@ -260,6 +260,11 @@ const MATCHING: Weakened[] = [
     attacks: ['an author makes a user with the sub of another one'],
   },
   {
+    name: 'with users looked at in creations only',
+    ...matching(SUBJECT, { operations: ['CREATE'] }),
+    attacks: ['an author gives a user the sub of another one, having said in status that it is in use'],
+  },
+  {
     name: 'with decisions let through that a rule cannot be asked of',
     ...changed(DECISIONS, ({ spec }) => {
       spec.failurePolicy = 'Ignore'

@@ -3,7 +3,7 @@ import { APPLY_PATCH, JSON_PATCH } from '../../support/control_plane/account.ts'
 import { user } from '../legitimate.ts'
 import { API } from '../world.ts'
 import type { Stored, World } from '../world.ts'
-import { merge, pathOf } from '../writes.ts'
+import { merge, mergeStatus, pathOf } from '../writes.ts'
 import { SAID } from './attack.ts'
 import type { Attack } from './attack.ts'
 
@@ -56,6 +56,16 @@ export const OTHER_KINDS: Attack[] = [
     said: SAID.subject,
     run: ({ who, home }) =>
       who('carol').call('POST', `${API}/namespaces/${home}/users`, user('impostor', { subject: 'of-alice' })),
+  },
+  {
+    name: 'an author gives a user the sub of another one, having said in status that it is in use',
+    said: SAID.subject,
+    async run({ who, home }) {
+      const body = user(`plain-${++users}`)
+      const made = await who('una').do('POST', `${API}/namespaces/${home}/users`, body)
+      const status = await mergeStatus(who('una'), made, { subject: 'of-alice' })
+      return status.status < 300 ? merge(who('una'), made, { spec: { subject: 'of-alice' } }) : status
+    },
   },
   {
     name: 'an author gives a user the sub of another one',
