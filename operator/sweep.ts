@@ -49,7 +49,7 @@ export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
       if (missing === 0) await identities.record(kind, complete.identity)
       const message =
         `${kind} was re-created, so rows of objects that are not there now stay; ` +
-        `"realmkeeper operator --accept-empty ${kind}" lets them go`
+        `"realmkeeper operator --accept-empty ${kind}" lets them go (in the chart: operator.acceptEmpty)`
       if (missing > 0) log.warn({ rows: missing }, message)
     }
   }
