@@ -23,7 +23,8 @@ export interface People {
   applyRealm(users: number): Promise<void>
 }
 
-export function peopleOf({ plane, issueLicense }: BenchCluster): People {
+export function peopleOf(cluster: BenchCluster): People {
+  const { plane } = cluster
   const author = plane.user('gitops')
   const approver = plane.user('carol')
   const path = (plural: string, name: string): string => `${API}/${plural}/${name}`
@@ -75,7 +76,7 @@ export function peopleOf({ plane, issueLicense }: BenchCluster): People {
       await author.do('PATCH', `${SECRETS}/user-${user}`, { stringData: { password } }, { contentType })
     },
     async applyRealm(users) {
-      await secret('license', { license: await issueLicense(REALM) })
+      await secret('license', { license: await cluster.issueLicense(REALM) })
       await post('Realm', REALM, {
         roles: [{ name: 'reader' }],
         identityGovernance: { enabled: true },

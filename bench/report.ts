@@ -37,13 +37,12 @@ export function plain(row: string, measured: string, wanted: string, holds: bool
 
 /** Seconds that may be at most `wanted` percent of the sum of what has to be done anyway, each part named. */
 export function atMost(row: string, seconds: number, floor: Record<string, number>, wanted: number): Figure {
+  const parts = Object.entries(floor).map(([part, its]) => `${its.toFixed(0)} s of ${part}`)
   const ratio = seconds / Object.values(floor).reduce((sum, part) => sum + part, 0)
   return {
     row,
     measured: `${seconds.toFixed(1)} s`,
-    floor: `${Object.entries(floor)
-      .map(([part, its]) => `${its.toFixed(0)} s of ${part}`)
-      .join(' + ')}`,
+    floor: parts.join(' + '),
     ratio,
     wanted: `≤ ${wanted} %`,
     holds: ratio * 100 <= wanted,
