@@ -149,7 +149,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
   function kindChanged(kind: Kind, before: string | undefined): void {
     const after = kinds[kind].identity.current()
     if (before !== undefined)
-      log.warn({ kind, before, after }, 'its CustomResourceDefinition is going, gone or another one')
+      log.warn({ kind, before, after }, 'its CustomResourceDefinition is going, gone, another one, or may not be read')
     for (const reflector of kinds[kind].reflectors) reflector.hurry()
     for (const { metadata } of kinds[kind].cache.list()) {
       tellResource({ kind, namespace: metadata.namespace, name: metadata.name })
