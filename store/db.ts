@@ -55,14 +55,14 @@ export function createPool(options: PoolOptions): Pool {
  */
 export async function inTransaction<Result>(
   pool: Pool,
-  work: (db: Db) => Promise<Result>,
+  work: (db: Db, begun: QueryResult | QueryResult[]) => Promise<Result>,
   begin = 'begin',
 ): Promise<Result> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    await client.query(begin)
-    const result = await work(client)
+    const begun = await client.query(begin)
+    const result = await work(client, begun)
     await client.query('commit')
     return result
   } catch (error) {

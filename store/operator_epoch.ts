@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, QueryResult } from 'pg'
 import { inTransaction } from './db.ts'
 import type { Db } from './db.ts'
 
@@ -33,19 +33,22 @@ export async function inFencedTransaction<Result>(
 ): Promise<Result> {
   return inTransaction(
     pool,
-    async (db) => {
-      // Its own statement after the lock: only then does its snapshot hold what the last leader change wrote.
-      const { rows } = await db.query<{ epoch: string; holder: string }>({
-        name: 'read_epoch',
-        text: 'select epoch, holder from operator_epoch',
-        values: [],
-      })
-      const current = rows[0]
+    async (db, begun) => {
+      const current = currentEpoch(begun)
       if (Number(current?.epoch) !== epoch) {
         throw new Deposed(`epoch ${epoch} is over: ${current?.holder ?? 'nobody'} leads with epoch ${current?.epoch}`)
       }
       return work(db)
     },
-    `begin; select pg_advisory_xact_lock_shared(${LOCK})`,
+    BEGIN_FENCED,
   )
+}
+
+// Three statements on one way there and back. Each has a snapshot of its own (READ COMMITTED), so the last one sees
+// what a change of leaders wrote while this waited for the lock.
+const BEGIN_FENCED = `begin; select pg_advisory_xact_lock_shared(${LOCK}); select epoch, holder from operator_epoch`
+
+/** node-postgres answers several statements with the result of each. */
+function currentEpoch(begun: QueryResult | QueryResult[]): { epoch: string; holder: string } | undefined {
+  return [begun].flat().at(-1)?.rows[0]
 }

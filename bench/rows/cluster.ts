@@ -44,7 +44,7 @@ export async function clusterRows(world: BenchWorld): Promise<Figure[]> {
     const began = performance.now()
     const first = await start()
     const hasAllRows = (): Promise<boolean> => hasUsers(databaseUrl, 'password_hash is not null', USERS)
-    await eventually(hasAllRows, { seconds: 900 })
+    await eventually(hasAllRows, { seconds: 900, everyMillis: 500 })
     await eventually(() => areReady(admin, 'users', USERS), { seconds: 60 })
     await eventually(() => areReady(admin, 'realms', REALMS), { seconds: 60 })
     const seconds = (performance.now() - began) / 1000

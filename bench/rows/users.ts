@@ -30,7 +30,8 @@ export async function userRows(world: BenchWorld): Promise<Figure[]> {
   const hashes = await hashSeconds(world)
 
   const first = await start()
-  const seconds = await eventually(() => hasUsers(databaseUrl, 'password_hash is not null', USERS), { seconds: 600 })
+  const hasAllRows = (): Promise<boolean> => hasUsers(databaseUrl, 'password_hash is not null', USERS)
+  const seconds = await eventually(hasAllRows, { seconds: 600, everyMillis: 500 })
   await eventuallyQuiet(databaseUrl)
   await end(first.child)
 

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg'
 import { expect, it } from 'vitest'
 import { createPool, inTransaction, isUnavailable } from '../../store/db.ts'
 import { Deposed, inFencedTransaction, takeEpoch } from '../../store/operator_epoch.ts'
@@ -91,6 +92,21 @@ describeOnEveryVersion('connections', (database) => {
     await expect(late).rejects.toThrow(`epoch ${first} is over: second leads with epoch ${second}`)
   })
 
+  it('row 120: a write that waited for a takeover sees who leads now', async () => {
+    const { pool } = database()
+    const first = await takeEpoch(pool, 'first')
+    const takeover = await pool.connect()
+    await takeover.query('begin')
+    // What holds operators' writes back, taken as `takeEpoch` does.
+    await takeover.query('select pg_advisory_xact_lock(7271002)')
+    const late = inFencedTransaction(pool, first, async () => 'written').catch((error: unknown) => error)
+    await eventuallyWaits(pool)
+    await takeover.query(`update operator_epoch set epoch = epoch + 1, holder = 'second'`)
+    await takeover.query('commit')
+    takeover.release()
+    expect(await late).toBeInstanceOf(Deposed)
+  })
+
   it('row 120: a takeover waits for the write that is under way', async () => {
     const { pool } = database()
     const epoch = await takeEpoch(pool, 'first')
@@ -128,3 +144,13 @@ it('row 78: a transaction on a frozen connection is given up when a query would 
   await pool.end()
   await line.drop()
 })
+
+/** Resolves when somebody waits for an advisory lock. */
+async function eventuallyWaits(pool: Pool): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    const { rowCount } = await pool.query(`select from pg_locks where locktype = 'advisory' and not granted`)
+    if (rowCount) return
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  throw new Error('nobody waits')
+}
