@@ -10,7 +10,7 @@ export const API = '/apis/realmkeeper.io/v1alpha1/namespaces/bench'
 export const SECRETS = '/api/v1/namespaces/bench/secrets'
 
 /** As many calls at a time as the operator has workers for Users. */
-const LANES = 8
+export const LANES = 8
 
 /** An API server with the CRDs, the policies and the namespace `bench`; the processes have what they need. */
 export interface BenchCluster {
@@ -76,10 +76,10 @@ async function countWrites(admin: Account): Promise<Record<string, number>> {
 }
 
 /** Does `work` for 0, 1, … `count` - 1, a few at a time. */
-export async function inLanes(count: number, work: (n: number) => Promise<unknown>): Promise<void> {
+export async function inLanes(count: number, work: (n: number) => Promise<unknown>, lanes = LANES): Promise<void> {
   let next = 0
   async function lane(): Promise<void> {
     while (next < count) await work(next++)
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(Array.from({ length: lanes }, lane))
 }

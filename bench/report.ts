@@ -7,7 +7,8 @@ export interface Figure {
   ratio?: number
   /** What the design asks for, as text. */
   wanted: string
-  holds: boolean
+  /** Undefined for figures that nothing is asked of. */
+  holds?: boolean
 }
 
 export function median(numbers: number[]): number {
@@ -49,10 +50,16 @@ export function atMost(row: string, seconds: number, floor: Record<string, numbe
   }
 }
 
+/** A figure of which nothing is asked. */
+export function told({ row, measured, floor, ratio }: Figure): Figure {
+  return { row, measured, floor, ...(ratio !== undefined && { ratio }), wanted: '' }
+}
+
 export function printFigure({ row, measured, floor, ratio, wanted, holds }: Figure): void {
+  const verdict = holds === undefined ? '' : holds ? 'holds' : 'DOES NOT HOLD'
   const percent = ratio === undefined ? '' : `${(ratio * 100).toFixed(0)} %`
   console.log(
-    `${row.padEnd(34)} ${measured.padStart(18)} ${floor.padStart(31)} ${percent.padStart(7)}  ${wanted.padEnd(12)} ${holds ? 'holds' : 'DOES NOT HOLD'}`,
+    `${row.padEnd(34)} ${measured.padStart(18)} ${floor.padStart(31)} ${percent.padStart(7)}  ${wanted.padEnd(12)} ${verdict}`,
   )
 }
 

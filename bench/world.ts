@@ -164,7 +164,12 @@ export async function end(child: ChildProcess): Promise<void> {
 }
 
 /** Resident set of a process in MB. */
-export function residentMegabytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+export const residentMegabytes = (pid: number): number => memory(pid, 'VmRSS')
+
+/** The most that it ever was. */
+export const peakMegabytes = (pid: number): number => memory(pid, 'VmHWM')
+
+function memory(pid: number, what: string): number {
+  const kilobytes = new RegExp(`^${what}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kilobytes) / 1024
 }

@@ -56,7 +56,7 @@ export async function userRows(world: BenchWorld): Promise<Figure[]> {
 
 /** What the password hashes of all Users take on all cores. */
 export async function hashSeconds({ duration }: BenchWorld): Promise<number> {
-  return USERS / (await rawHashRate(Math.max(5, duration), HASHES_AT_A_TIME))
+  return USERS / (await rawHashRate(Math.max(10, duration), HASHES_AT_A_TIME))
 }
 
 const fileName = (dir: string, file: number): string => `${dir}/users-${String(file).padStart(3, '0')}.yaml`
