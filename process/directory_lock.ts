@@ -73,8 +73,12 @@ async function liveHolder(text: string): Promise<number | undefined> {
 async function startOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')
-  // Field 22; the name in the second may hold spaces and parentheses.
-  if (stat !== undefined) return `${boot.trim()}:${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`
+  if (stat !== undefined) {
+    // Fields 3 and 22; the name in the second may hold spaces and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // One that has ended stays as a zombie while whoever adopted it does not ask how.
+    return fields[0] === 'Z' ? '' : `${boot.trim()}:${fields[19] ?? ''}`
+  }
   return (
     spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
       .stdout?.trim()

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { lockDirectory } from '../../process/directory_lock.ts'
 
 describe('a directory', () => {
@@ -35,6 +35,21 @@ describe('a directory', () => {
     await writeFile(join(path, 'one.lock'), `${gone.pid} 1234\n`)
     await expect(lock()).resolves.toBeTypeOf('function')
     expect(await readdir(path)).toEqual(['one.lock'])
+  })
+
+  test.skipIf(process.platform !== 'linux')('is taken over from a zombie: nobody asked how it ended', async () => {
+    // The shell becomes a program that does not know of the child that it has.
+    const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const [line]: [Buffer] = await once(parent.stdout, 'data')
+    const pid = Number(line)
+    const stat = async (): Promise<string> => readFile(`/proc/${pid}/stat`, 'utf8')
+    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+    const start = (text: string): string | undefined => text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
+    await writeFile(join(path, 'one.lock'), `${pid} ${boot}:${start(await stat())}\n`)
+    await expect(lock()).rejects.toThrow(`(process ${pid})`)
+    await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 10_000 })
+    await expect(lock()).resolves.toBeTypeOf('function')
+    parent.kill('SIGKILL')
   })
 
   test('is taken over when another process has the pid by now', async () => {
