@@ -36,6 +36,8 @@ export async function startOperator(
       REALMKEEPER_LOG_LEVEL: 'error',
     },
   })
+  // Should a row fail, it does not outlive the bench.
+  process.once('exit', () => child.kill('SIGKILL'))
   return {
     child,
     async untilReady() {
