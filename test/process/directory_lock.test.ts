@@ -40,7 +40,7 @@ describe('a directory', () => {
   test.skipIf(process.platform !== 'linux')('is taken over from a zombie: nobody asked how it ended', async () => {
     // The shell becomes a program that does not know of the child that it has.
     const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] })
-    const [line]: [Buffer] = await once(parent.stdout, 'data')
+    const [line] = await once(parent.stdout, 'data')
     const pid = Number(line)
     const stat = async (): Promise<string> => readFile(`/proc/${pid}/stat`, 'utf8')
     const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
