@@ -109,7 +109,8 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))('behind 
     expect(losses()).toBeGreaterThan(before)
   })
 
-  test('row 121: tokens that are not accepted any more, until others lie in the files', async () => {
+  // Once, in a run of everything, what was changed took longer than a minute to arrive; it was not seen again.
+  test('row 121: tokens that are not accepted any more, until others lie in the files', { retry: 1 }, async () => {
     const { proxy } = world
     const renewed = await world.renewTokens()
     const refused = (request: SeenRequest): Fault => (world.isFormer(request) ? { status: 401 } : undefined)

@@ -105,10 +105,10 @@ export async function proxiedWorld(): Promise<ProxiedWorld> {
       expect(code, stderr).toBe(0)
       const arrived = async (): Promise<void> => {
         const after = await login()
-        expect(after.name).toBe(name)
+        expect(after.name, world.operator.output().slice(-4_000)).toBe(name)
         expect(after.refreshKey).not.toBe(before.refreshKey)
       }
-      return { arrived: () => until(arrived) }
+      return { arrived: () => until(arrived, 120) }
     },
     async keepLoggingIn(seconds: number) {
       for (const over = performance.now() + seconds * 1_000; performance.now() < over; await sleep(100)) await login()

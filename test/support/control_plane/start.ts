@@ -55,6 +55,17 @@ export async function startWithBinaries(
   binaries: BinaryPaths,
   options: ControlPlaneOptions = {},
 ): Promise<ControlPlane> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startOnce(binaries, options)
+    } catch (error) {
+      // Somebody else was faster to take a port that was free.
+      if (tries === 3 || !String(error).includes('address already in use')) throw error
+    }
+  }
+}
+
+async function startOnce(binaries: BinaryPaths, options: ControlPlaneOptions): Promise<ControlPlane> {
   const pathOf = (name: BinaryName): string => {
     const path = binaries[name]
     if (path === undefined) throw new Error(`no ${name} here: \`npm run control-plane\` builds it where Go is`)
