@@ -115,10 +115,18 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   }
 
   async function requestOptions(request: AnyRequest, from: KubeConfig, url: URL): Promise<RequestOptions> {
+    const name = `${request.method} ${request.path}: credentials`
     const credentials: https.RequestOptions = {}
     await from.applyToHTTPSOptions(credentials).catch((error: unknown) => {
-      throw unreachable(`${request.method} ${request.path}: credentials`, error)
+      throw unreachable(name, error)
     })
+    const authorizing = trimmed(credentials.headers)
+    const tokenFile = tokenFileOf(from)
+    if (tokenFile !== undefined && !/^Bearer ./.test(authorizing.Authorization ?? '')) {
+      // The Kubernetes client would call as nobody until it reads the file again, a minute later.
+      if (config === from) config = undefined
+      throw unreachable(name, `the token file ${tokenFile} is empty`)
+    }
     const isProxied = from.getCurrentCluster()?.proxyUrl !== undefined
     const own = request.isWatch ? watchAgents : agents
     const agent = url.protocol === 'http:' ? own['http:'] : own['https:']
@@ -126,7 +134,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       ...credentials,
       method: request.method,
       headers: {
-        ...trimmed(credentials.headers),
+        ...authorizing,
         ...headers,
         Accept: request.accept ?? 'application/json',
         'User-Agent': 'realmkeeper',
@@ -178,6 +186,11 @@ class StaleConnection extends ApiError {
   constructor(call: string, cause: Error) {
     super(`${call}: ${cause.message}`, { status: 0, reason: 'Unreachable', cause })
   }
+}
+
+function tokenFileOf(config: KubeConfig): string | undefined {
+  const { tokenFile }: { tokenFile?: string } = config.getCurrentUser()?.authProvider?.config ?? {}
+  return tokenFile
 }
 
 function urlOf(config: KubeConfig, { path, query = {} }: ApiRequest): URL {

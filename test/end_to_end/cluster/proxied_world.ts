@@ -30,6 +30,8 @@ export interface ProxiedWorld extends ClusterWorld {
   proxy: FaultProxy
   /** Makes new tokens, without giving them to anybody: `hand` writes them into the files that the processes read. */
   renewTokens(): Promise<{ hand: () => void }>
+  /** Leaves nothing in the files that the processes read. */
+  emptyTokenFiles(): void
   /** True for a request with a token that `renewTokens` made another one for. */
   isFormer(request: SeenRequest): boolean
   /** Which of the two processes asked. */
@@ -87,6 +89,7 @@ export async function proxiedWorld(): Promise<ProxiedWorld> {
       }
       return { hand: () => PROCESSES.forEach(hand) }
     },
+    emptyTokenFiles: () => PROCESSES.forEach((process) => writeFileSync(fileOf(process), '')),
     isFormer: ({ authorization }: SeenRequest) =>
       PROCESSES.some((process) =>
         tokens[process]
@@ -108,7 +111,7 @@ export async function proxiedWorld(): Promise<ProxiedWorld> {
         expect(after.name, world.operator.output().slice(-4_000)).toBe(name)
         expect(after.refreshKey).not.toBe(before.refreshKey)
       }
-      return { arrived: () => until(arrived, 120) }
+      return { arrived: () => until(arrived) }
     },
     async keepLoggingIn(seconds: number) {
       for (const over = performance.now() + seconds * 1_000; performance.now() < over; await sleep(100)) await login()

@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { expect, onTestFinished, test } from 'vitest'
 import { processClock } from '../../../../operator/clock.ts'
@@ -9,19 +12,28 @@ import { freePort } from '../../../support/control_plane/child.ts'
 
 const SECRET = 'bm90LWZvci1sb2dz'
 
-/** A client of something that answers everything with the same text. */
-async function clientOf(answer: string) {
-  const server = createServer((_, response) => response.end(answer))
+/** A client of something that answers everything with the same text, as `configOf` its address says. */
+async function clientOf(answer: string, configOf = anybody) {
+  const seen: (string | undefined)[] = []
+  const server = createServer(({ headers }, response) => {
+    seen.push(headers.authorization)
+    response.end(answer)
+  })
   const port = await freePort()
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  const config = new KubeConfig()
-  config.loadFromClusterAndUser({ name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true }, { name: 'u' })
-  const client = createApiClient({ connect: () => config, mayWrite: () => true, clock: processClock })
+  const connect = () => configOf(`http://127.0.0.1:${port}`)
+  const client = createApiClient({ connect, mayWrite: () => true, clock: processClock })
   onTestFinished(async () => {
     client.close()
     await new Promise((resolve) => server.close(resolve))
   })
-  return client
+  return { ...client, seen }
+}
+
+function anybody(server: string): KubeConfig {
+  const config = new KubeConfig()
+  config.loadFromClusterAndUser({ name: 'c', server, skipTLSVerify: true }, { name: 'u' })
+  return config
 }
 
 test.each([SECRET, `{"data":{"password":${SECRET}}}`, `{"data":{"password":"${SECRET}"`])(
@@ -49,3 +61,23 @@ test.each([SECRET, `{"data":{"password":${SECRET}}}`, `{"data":{"password":"${SE
     }
   },
 )
+
+test('a token file that is being written is no reason to call as nobody, and is read again for the next call', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-token-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const tokenFile = join(folder, 'token')
+  const client = await clientOf('{"metadata":{"name":"s"}}', (server) => {
+    const config = anybody(server)
+    Object.assign(config.getCurrentUser() ?? {}, { authProvider: { name: 'tokenFile', config: { tokenFile } } })
+    return config
+  })
+  const call = () => client.object({ method: 'GET', path: '/api/v1/namespaces/default/secrets/s' })
+  for (const empty of ['', '\n']) {
+    writeFileSync(tokenFile, empty)
+    await expect(call()).rejects.toThrow(`credentials: the token file ${tokenFile} is empty`)
+  }
+  expect(client.seen).toEqual([])
+  writeFileSync(tokenFile, 'one\n')
+  await call()
+  expect(client.seen).toEqual(['Bearer one'])
+})
