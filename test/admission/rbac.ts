@@ -1,4 +1,5 @@
 import type { Account } from '../support/control_plane/account.ts'
+import { untilRightsAct } from '../support/control_plane/rights.ts'
 
 interface Rule {
   apiGroups: string[]
@@ -72,6 +73,7 @@ export async function installRbac(admin: Account): Promise<void> {
     admin.do('POST', `${API}/clusterrolebindings`, { metadata: { name: `test:${role}` }, ...binding(role, users) }),
   )
   await Promise.all([...roles, ...bindings])
+  await untilRightsAct(admin)
 }
 
 /**
@@ -96,6 +98,7 @@ export async function bindInWorld(admin: Account, { home, away }: { home: string
   await bind(away, 'Role', 'approver-here', 'rita')
   await bind(away, 'Role', 'approver-for-realms-here', 'nora')
   await bind(away, 'Role', 'owner', 'olga')
+  await untilRightsAct(admin, home, away)
 }
 
 function binding(role: string, users: string[]): object {

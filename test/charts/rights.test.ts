@@ -10,6 +10,7 @@ import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../support/control_plane/a
 import type { Account } from '../support/control_plane/account.ts'
 import { CHART, helm, VALUES } from './helm.ts'
 import type { Manifest } from './helm.ts'
+import { untilRightsAct } from '../support/control_plane/rights.ts'
 
 const TEAM = `${API}/namespaces/team`
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
@@ -55,6 +56,7 @@ describe.skipIf(!hasControlPlane('helm', 'kube-controller-manager'))('an install
     const args = ['upgrade', '--install', 'realmkeeper', CHART, '--namespace', 'realmkeeper']
     const { code, stderr } = await helm(args, { values: { ...VALUES, ...values }, kubeconfig: plane.admin.kubeconfig })
     if (code !== 0) throw new Error(stderr)
+    await untilRightsAct(plane.admin, 'realmkeeper', 'team')
   }
 
   /** What was answered to a call, other than what was expected of it. */
@@ -247,6 +249,7 @@ describe.skipIf(!hasControlPlane('helm', 'kube-controller-manager'))('an install
       subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
       roleRef: { kind: 'ClusterRole', name: clusterRole, apiGroup: 'rbac.authorization.k8s.io' },
     })
+    await untilRightsAct(plane.admin, ...(namespace === undefined ? [] : [namespace]))
   }
 
   test('has roles to hand out that do what they are called', async () => {
@@ -282,6 +285,7 @@ describe.skipIf(!hasControlPlane('helm', 'kube-controller-manager'))('an install
       roleRef: { kind: 'Role', name: 'realmkeeper-approver-acme', apiGroup: 'rbac.authorization.k8s.io' },
     })
     await bind('rita', 'realmkeeper-assignment-approver', 'other')
+    await untilRightsAct(plane.admin, 'team')
     const rita = plane.user('rita')
     const decide = async (namespace: string, name: string, realmRef: object) => {
       const path = `${API}/namespaces/${namespace}/roleassignments`

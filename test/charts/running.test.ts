@@ -15,6 +15,7 @@ import type { TestDatabase } from '../support/postgres.ts'
 import { API } from '../admission/world.ts'
 import { CHART, find, helm, render, VALUES } from './helm.ts'
 import type { Manifest } from './helm.ts'
+import { untilRightsAct } from '../support/control_plane/rights.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -72,6 +73,7 @@ describe.skipIf(!hasControlPlane('helm', 'kubectl', 'kube-controller-manager'))(
         subjects: [{ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' }],
         roleRef: { kind: 'ClusterRole', name: role, apiGroup: 'rbac.authorization.k8s.io' },
       })
+    await untilRightsAct(plane.admin)
     return plane.user(name)
   }
 

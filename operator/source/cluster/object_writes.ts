@@ -10,7 +10,8 @@ import { FIELD_MANAGER } from './api_object.ts'
 import { objectPath } from './api_paths.ts'
 import type { KindCache } from './kind_cache.ts'
 import type { Received } from './received_object.ts'
-import { statusWrite, unlikeApplied } from './status_apply.ts'
+import { statusWrite, unlike } from './status_apply.ts'
+import type { StatusWrite, Unlike } from './status_apply.ts'
 
 export const FINALIZER = 'realmkeeper.io/cleanup'
 
@@ -87,24 +88,32 @@ export function objectWrites(options: {
     const found = await tryWith({ key, uid }, async (base) => {
       const change = statusWrite(base, wanted, now())
       if (!change) return true
-      if (change.apply) {
-        const object = await client.object({
-          method: 'PATCH',
-          path: `${objectPath(key)}/status`,
-          // What the operator says of itself is not for others to change.
-          query: { fieldManager: FIELD_MANAGER, force: 'true' },
-          contentType: APPLY_PATCH,
-          body: change.apply,
-        })
-        const { resource } = cacheOf(key.kind).merge(object)
-        const unlike = unlikeApplied(object.status, change.apply)
-        if (unlike.length > 0) await patch(key, '/status', [...guards(resource), ...unlike.map(replacement)])
-        return change.remove.length === 0
-      }
-      await patch(key, '/status', [...guards(base.resource), ...change.remove.map(removal)])
-      return true
+      const applied = change.apply && (await apply(key, change, base.resource))
+      const resource = applied ?? base.resource
+      const rest = unlike(resource.status, change)
+      if (rest.length > 0) await patch(key, '/status', [...guards(resource), ...rest.map(correction)])
+      return !change.apply || applied !== undefined
     })
     if (found === 'gone') throw gone(key)
+  }
+
+  /** The object as it is then. Undefined when something has to be out of the way first. */
+  async function apply(key: ResourceKey, change: StatusWrite, base: Resource): Promise<Resource | undefined> {
+    try {
+      const object = await client.object({
+        method: 'PATCH',
+        path: `${objectPath(key)}/status`,
+        // What the operator says of itself is not for others to change.
+        query: { fieldManager: FIELD_MANAGER, force: 'true' },
+        contentType: APPLY_PATCH,
+        body: change.apply,
+      })
+      return cacheOf(key.kind).merge(object).resource
+    } catch (error) {
+      // Of a member that goes, the parts that are said to be somebody's stay, and may not be valid without the rest.
+      if (isStatus(error, 422) && unlike(base.status, change).length > 0) return undefined
+      throw error
+    }
   }
 
   /** Only the entries that are held: one that its author has changed since is another decision. */
@@ -166,12 +175,9 @@ function guards({ metadata }: Resource): PatchOperation[] {
   ]
 }
 
-function removal(member: string): PatchOperation {
-  return { op: 'remove', path: pathInStatus(member) }
-}
-
-function replacement([member, value]: [member: string, value: unknown]): PatchOperation {
-  return { op: 'replace', path: pathInStatus(member), value }
+function correction({ member, value }: Unlike): PatchOperation {
+  const path = pathInStatus(member)
+  return value === undefined ? { op: 'remove', path } : { op: 'replace', path, value }
 }
 
 function pathInStatus(member: string): string {

@@ -18,8 +18,8 @@ interface Applied {
 export interface StatusWrite {
   /** A server-side apply of all that the operator owns: what is left out of one, the API server removes. */
   apply?: Applied
-  /** Members that the operator wants gone and does not own, so that no apply removes them. */
-  remove: string[]
+  /** Members that the operator wants gone. An apply removes only what the operator is said to own of them. */
+  gone: string[]
 }
 
 /** Undefined when nothing would change. `lastTransitionTime` moves only when a condition's status does. */
@@ -27,13 +27,29 @@ export function statusWrite({ resource, owned }: Received, patch: StatusPatch, n
   const before: Status = { ...resource.status }
   const after = patchedStatus(before, patch, now)
   const gone = Object.keys(before).filter((member) => !(member in after))
-  const remove = gone.filter((member) => !owned.fields.includes(member))
-  const isApplied = Object.keys(after).some((member) => !isDeepStrictEqual(after[member], before[member]))
-  if (!isApplied && gone.length === 0) return undefined
-  return {
-    ...((isApplied || gone.length > remove.length) && { apply: ownStatus(resource, after, owned, patch) }),
-    remove,
-  }
+  const isChanged = Object.keys(after).some((member) => !isDeepStrictEqual(after[member], before[member]))
+  if (!isChanged && gone.length === 0) return undefined
+  const isApplied = isChanged || gone.some((member) => owned.fields.includes(member))
+  return { ...(isApplied && { apply: ownStatus(resource, after, owned, patch) }), gone }
+}
+
+/** A member of status that is there and should be another, or should not be there. */
+export interface Unlike {
+  member: string
+  value: unknown
+}
+
+/**
+ * What an apply leaves, or is refused for: parts of members that nobody is said to own, or somebody else. Anybody who
+ * may write the object can say that (`metadata.managedFields`).
+ */
+export function unlike(stored: object | undefined, { apply, gone }: StatusWrite): Unlike[] {
+  const { conditions: _, ...applied }: Status = apply?.status ?? {}
+  const wanted = [...Object.entries(applied), ...gone.map((member): [string, undefined] => [member, undefined])]
+  const present = new Map(Object.entries(stored ?? {}))
+  return wanted
+    .filter(([member, value]) => present.has(member) && !isDeepStrictEqual(present.get(member), value))
+    .map(([member, value]) => ({ member, value }))
 }
 
 function patchedStatus(before: Status, patch: StatusPatch, now: Date): Status {
@@ -54,16 +70,6 @@ function patchedStatus(before: Status, patch: StatusPatch, now: Date): Status {
     else after[member] = asJson(value)
   }
   return after
-}
-
-/**
- * Members that came out of an apply as something else: an apply leaves what nobody is said to own, and anybody who may
- * write the object can say that (`metadata.managedFields`).
- */
-export function unlikeApplied(stored: unknown, { status }: Applied): [string, unknown][] {
-  const { conditions: _, ...applied } = status
-  const members = new Map(Object.entries(stored ?? {}))
-  return Object.entries(applied).filter(([member, value]) => !isDeepStrictEqual(members.get(member), value))
 }
 
 function ownStatus({ kind, metadata }: Resource, after: Status, owned: OwnedStatus, patch: StatusPatch): Applied {

@@ -17,6 +17,7 @@ import {
 } from '../writes.ts'
 import { SAID } from './attack.ts'
 import type { Attack } from './attack.ts'
+import { untilRightsAct } from '../../support/control_plane/rights.ts'
 
 /** Decisions by people who have no say. Mallory has all rights on RoleAssignments and their status, save `approve`. */
 export const FORGED: Attack[] = [
@@ -424,7 +425,7 @@ export const FORGED: Attack[] = [
   },
 ]
 
-async function bindRobot({ who, away }: World, kind: string, name: string): Promise<void> {
+async function bindRobot({ cluster, who, away }: World, kind: string, name: string): Promise<void> {
   const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${away}/rolebindings`
   await done(
     who('olga').call('POST', path, {
@@ -433,4 +434,5 @@ async function bindRobot({ who, away }: World, kind: string, name: string): Prom
       roleRef: { kind, name, apiGroup: 'rbac.authorization.k8s.io' },
     }),
   )
+  await untilRightsAct(cluster.admin, away)
 }

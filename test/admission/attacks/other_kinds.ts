@@ -6,6 +6,7 @@ import type { Stored, World } from '../world.ts'
 import { merge, mergeStatus, pathOf } from '../writes.ts'
 import { SAID } from './attack.ts'
 import type { Attack } from './attack.ts'
+import { untilRightsAct } from '../../support/control_plane/rights.ts'
 
 /** Ways around decisions: weaker governance of a realm, and another user's sub. */
 export const OTHER_KINDS: Attack[] = [
@@ -47,6 +48,7 @@ export const OTHER_KINDS: Attack[] = [
         subjects: [{ kind: 'User', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' }],
         roleRef: { kind: 'ClusterRole', name: 'test:author', apiGroup: 'rbac.authorization.k8s.io' },
       })
+      await untilRightsAct(cluster.admin, home)
       const globex = await who('rita').do('GET', `${API}/namespaces/${home}/realms/globex`)
       return merge(who('rita'), globex, { spec: { identityGovernance: { enabled: false } } })
     },

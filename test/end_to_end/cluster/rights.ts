@@ -1,5 +1,6 @@
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { OPERATOR_RULES } from '../../operator/source/cluster/rights.ts'
+import { untilRightsAct } from '../../support/control_plane/rights.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const KINDS = ['realms', 'clients', 'users', 'roleassignments']
@@ -71,4 +72,5 @@ export async function giveRights({ admin }: ControlPlane): Promise<void> {
   await roleBinding('realmkeeper-keyrings', serviceAccount('server'))
   await inCluster('author', AUTHOR_RULES, user('gitops'))
   await inCluster('approver', APPROVER_RULES, user('carol'), user('dave'))
+  await untilRightsAct(admin, KEYRING_NAMESPACE)
 }

@@ -18,6 +18,7 @@ import type { Account } from '../../support/control_plane/account.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ROOT } from '../../support/source_files.ts'
 import { freezingProxy } from './freezing_proxy.ts'
+import { untilRightsAct } from '../../support/control_plane/rights.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1/namespaces/keys'
 const SECRETS = '/api/v1/namespaces/keys/secrets'
@@ -36,6 +37,7 @@ describe.skipIf(!hasControlPlane())('keyrings of a cluster', () => {
       subjects: [{ kind: 'ServiceAccount', name: 'server', namespace: 'keys' }],
       roleRef: { kind: 'Role', name: 'readable', apiGroup: 'rbac.authorization.k8s.io' },
     })
+    await untilRightsAct(plane.admin, 'keys')
   })
   afterAll(async () => {
     await plane?.stop()

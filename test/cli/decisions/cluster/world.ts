@@ -6,6 +6,7 @@ import { startControlPlane } from '../../../support/control_plane.ts'
 import type { ControlPlane } from '../../../support/control_plane.ts'
 import { realmkeeper } from '../../../support/command.ts'
 import type { CommandResult } from '../../../support/command.ts'
+import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 
 const GROUP = 'realmkeeper.io'
 const API = `/apis/${GROUP}/v1alpha1`
@@ -142,6 +143,7 @@ async function grantRights(admin: Account): Promise<void> {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name },
     })
   }
+  await untilRightsAct(admin)
 }
 
 /** A policy acts about a second after it was written. */

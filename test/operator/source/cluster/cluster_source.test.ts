@@ -12,6 +12,7 @@ import { assignment, client, key, realm, secret, user } from '../conformance.ts'
 import { OPERATOR_RULES, grant } from './rights.ts'
 import { clusterWorld, pathOf, prepareWorlds } from './world.ts'
 import type { ClusterWorld, WorldOptions } from './world.ts'
+import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const alice = key('User', 'alice')
@@ -173,6 +174,37 @@ describe.skipIf(!hasControlPlane('kube-controller-manager'))('resources of a clu
       await world.eventually(() => world.source().get(alice)?.status)
       await world.source().writeStatus(alice, uid, { ...ready('one'), fields: { subject: undefined } })
       expect((await plane.admin.do('GET', pathOf('User', 'default', 'alice'))).status).not.toHaveProperty('subject')
+    })
+
+    test('what the operator wants gone goes, also when others are said to own a part of it', async () => {
+      const world = await clusterWorld(plane)
+      await world.apply(assignment('readers'))
+      const readers = key('RoleAssignment', 'readers')
+      const { uid } = (await world.eventually(() => world.source().get(readers))).metadata
+      const path = pathOf('RoleAssignment', 'default', 'readers')
+      const write = (granted: object | undefined): Promise<void> =>
+        world.source().writeStatus(readers, uid, { ...ready('one'), fields: { granted } })
+      const granted = async (): Promise<unknown> => (await plane.admin.do('GET', path)).status.granted
+      const grant = (generation: number): object => {
+        const times = { grantedAt: `2026-01-01T00:00:0${generation}Z`, governed: true, approvers: ['ann'] }
+        return { generation, serving: { generation, realmUID: 'realm-1', roles: ['reader'], ...times } }
+      }
+      // What is the same in the next status is somebody else's as well then; the rest is the operator's alone.
+      const clearOwners = (): Promise<unknown> =>
+        plane.admin.do('PATCH', path, { metadata: { managedFields: [{}] } }, { contentType: MERGE_PATCH })
+
+      await write(grant(1))
+      await clearOwners()
+      await write(grant(2))
+      for (const generation of [3, 4]) {
+        await write({ generation })
+        expect(await granted()).toEqual({ generation })
+      }
+      await write(grant(5))
+      await clearOwners()
+      await write(grant(6))
+      await write(undefined)
+      expect(await granted()).toBeUndefined()
     })
 
     test('row 125: a status is written once, however often others change the object meanwhile', async () => {
@@ -372,6 +404,7 @@ describe.skipIf(!hasControlPlane('kube-controller-manager'))('resources of a clu
           roleRef: { kind: 'Role', name: 'scoped', apiGroup: 'rbac.authorization.k8s.io' },
         })
       }
+      await untilRightsAct(plane.admin, 'one', 'two', 'keys')
       const options = { as: plane.user('scoped'), namespaces: ['one', 'two'], keyringNamespace: 'keys' }
       const world = await clusterWorld(plane, options)
       expect(world.source().problem()).toBeUndefined()

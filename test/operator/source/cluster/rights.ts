@@ -1,4 +1,5 @@
 import type { Account } from '../../../support/control_plane/account.ts'
+import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 
 const KINDS = ['realms', 'clients', 'users', 'roleassignments']
 const READ = ['get', 'list', 'watch']
@@ -34,4 +35,5 @@ export async function grant(admin: Account, to: string, rules: object[]): Promis
     subjects: [{ kind: 'User', name: to, apiGroup: 'rbac.authorization.k8s.io' }],
     roleRef: { kind: 'ClusterRole', name: to, apiGroup: 'rbac.authorization.k8s.io' },
   })
+  await untilRightsAct(admin)
 }
