@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { sweepChanges } from '../store/changes.ts'
 import { sweepLoginFailures } from '../store/login_failures.ts'
 import { sweepReplicas } from '../store/replicas.ts'
-import { deleteGrantsExceptOf, listRoleAssignments } from '../store/role_assignments.ts'
+import { deleteStrayGrants, listRoleAssignments } from '../store/role_assignments.ts'
 import { sweepSessions } from '../store/sessions.ts'
 import { removeClient } from './client_rows.ts'
 import type { ListIdentities } from './list_identities.ts'
@@ -77,16 +77,18 @@ function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRo
 }
 
 async function sweepAssignments({ source, store, log, drifted }: SweepDeps): Promise<void> {
+  // Rows first: what has one by now and is not there afterwards is gone. The other way round it may be new.
+  const assignments = await listRoleAssignments(store.db)
   const uids = source.list('RoleAssignment').map(({ metadata }) => metadata.uid)
   const present = new Set(uids)
-  const orphans = (await listRoleAssignments(store.db)).filter(({ resourceUid }) => !present.has(resourceUid))
-  for (const orphan of orphans) {
-    const { namespace, name } = orphan
+  for (const assignment of assignments) {
+    if (present.has(assignment.resourceUid)) continue
+    const { namespace, name } = assignment
     log.info({ resource: `RoleAssignment/${namespace}/${name}` }, 'its resource is gone: what it granted ends')
-    await endOrphan(store, orphan)
+    await endOrphan(store, assignment)
   }
   // Grants whose assignment has not even a row: somebody wrote them by hand, or lost the other table.
-  const strays = await store.transaction((db) => deleteGrantsExceptOf(db, uids))
+  const strays = await store.transaction((db) => deleteStrayGrants(db, uids))
   for (const uid of strays) drifted(`granted roles of uid ${uid}: there is no such RoleAssignment`)
 }
 

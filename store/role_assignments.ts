@@ -121,12 +121,16 @@ export async function deleteRoleAssignment(db: Db, resourceUid: string): Promise
   await db.query('delete from role_assignments where resource_uid = $1', [resourceUid])
 }
 
-/** Removes what is given by assignments other than these; returns their uids. */
-export async function deleteGrantsExceptOf(db: Db, assignmentUids: string[]): Promise<string[]> {
+/** Removes what is given by assignments that have no row and are not among these; returns their uids. */
+export async function deleteStrayGrants(db: Db, present: string[]): Promise<string[]> {
   const { rows } = await db.query<{ uid: string }>(
-    `with gone as (delete from granted_roles where assignment_uid <> all ($1) returning assignment_uid)
+    `with gone as (
+       delete from granted_roles
+        where assignment_uid <> all ($1)
+          and not exists (select from role_assignments where resource_uid = assignment_uid)
+       returning assignment_uid)
      select distinct assignment_uid as uid from gone`,
-    [assignmentUids],
+    [present],
   )
   return rows.map(({ uid }) => uid)
 }

@@ -9,6 +9,8 @@ import type { Manifest } from './manifests.ts'
 
 const ROUNDS = 15
 const USERS = 20
+/** After these all is done, so that the edit between them meets a grant. */
+const RESTS = [4, 5]
 const NO_APPROVALS = { requiredApprovals: 1, enabled: false }
 
 /** What one round of the batch wants to be there; each differs from the one before in everything that is reconciled. */
@@ -81,6 +83,7 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))(
         // Spread over all of its work: before the first write, among them, and when it is done.
         await Promise.all([apply(present, wanted), killAfter(((round * 7) % ROUNDS) * 60)])
         present = wanted
+        if (RESTS.includes(round)) await until(async () => expect(await unseen('roleassignments')).toEqual([]))
       }
       await until(async () => {
         const left = [...(await find('users')), ...(await find('clients')), ...(await find('roleassignments'))]
@@ -152,19 +155,35 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))(
       return found
     }
 
-    /** A role is granted when it is not there, revoked when it is, and what is left is what counts. */
+    /** Names of those that the operator has not said anything of as they are now. */
+    async function unseen(plural: string): Promise<string[]> {
+      const isSeen = ({ metadata, status }: Found): boolean =>
+        metadata.deletionTimestamp === undefined && status?.observedGeneration === metadata.generation
+      return namesOf((await find(plural)).filter((object) => !isSeen(object)))
+    }
+
+    /** A generation grants once, only what is there is revoked, and what is left is what counts. */
     async function expectOneAuditRowAGrant(): Promise<void> {
       const audited = await rows(
-        `select details::json ->> 'uid' as uid, action, details::json -> 'roles' as roles from audit
+        `select details::json ->> 'uid' as uid, action, details::json -> 'roles' as roles,
+          details::json -> 'grantedGeneration' as generation from audit
         where action in ('roles_granted', 'roles_revoked') order by at, writer, seq`,
       )
+      const grants = audited.filter(({ action }) => action === 'roles_granted')
+      expect(new Set(grants.map(({ uid, generation }) => [uid, generation].join('/'))).size).toBe(grants.length)
       const granted = new Map<unknown, string[]>()
       for (const { uid, action, roles } of audited) {
         const before = granted.get(uid) ?? []
         const named = Array.isArray(roles) ? roles.map(String) : []
-        const isGrant = action === 'roles_granted'
-        expect(named.filter((role) => before.includes(role))).toEqual(isGrant ? [] : named)
-        granted.set(uid, isGrant ? [...before, ...named] : before.filter((role) => !named.includes(role)))
+        // A grant names all that it gives, what its forerunner gave as well.
+        if (action === 'roles_granted') granted.set(uid, [...new Set([...before, ...named])])
+        else {
+          expect(named.filter((role) => !before.includes(role))).toEqual([])
+          granted.set(
+            uid,
+            before.filter((role) => !named.includes(role)),
+          )
+        }
       }
       const left = [...granted].filter(([, roles]) => roles.length > 0)
       const served = await rows('select assignment_uid as uid, role from granted_roles order by 1, 2')
@@ -176,7 +195,8 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))(
 )
 
 interface Found {
-  metadata: { name: string; uid: string; finalizers?: string[]; deletionTimestamp?: string }
+  metadata: { name: string; uid: string; generation: number; finalizers?: string[]; deletionTimestamp?: string }
+  status?: { observedGeneration?: number }
 }
 
 function namesOf(objects: Found[]): string[] {
