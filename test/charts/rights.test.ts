@@ -8,9 +8,9 @@ import { hasControlPlane, startControlPlane, untilServed } from '../support/cont
 import type { ControlPlane } from '../support/control_plane.ts'
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../support/control_plane/account.ts'
 import type { Account } from '../support/control_plane/account.ts'
+import { untilRightsAct } from '../support/control_plane/rights.ts'
 import { CHART, helm, VALUES } from './helm.ts'
 import type { Manifest } from './helm.ts'
-import { untilRightsAct } from '../support/control_plane/rights.ts'
 
 const TEAM = `${API}/namespaces/team`
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'

@@ -7,6 +7,7 @@ import { ResourceConflict } from '../resource_source.ts'
 import type { ApiList, ApiObject } from './api_object.ts'
 import { ApiError, errorOfStatus, isStatus, unreachable } from './api_error.ts'
 import { readBody } from './api_body.ts'
+import { tokenFileOf } from './kube_config.ts'
 
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -186,11 +187,6 @@ class StaleConnection extends ApiError {
   constructor(call: string, cause: Error) {
     super(`${call}: ${cause.message}`, { status: 0, reason: 'Unreachable', cause })
   }
-}
-
-function tokenFileOf(config: KubeConfig): string | undefined {
-  const { tokenFile }: { tokenFile?: string } = config.getCurrentUser()?.authProvider?.config ?? {}
-  return tokenFile
 }
 
 function urlOf(config: KubeConfig, { path, query = {} }: ApiRequest): URL {

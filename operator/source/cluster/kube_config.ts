@@ -55,6 +55,12 @@ function loadFile(config: KubeConfig, file: string): void {
   }
 }
 
+/** The file that holds the token of the present user, where there is one: `loadFile` names it, or the pod's ServiceAccount. */
+export function tokenFileOf(config: KubeConfig): string | undefined {
+  const { tokenFile }: { tokenFile?: string } = config.getCurrentUser()?.authProvider?.config ?? {}
+  return tokenFile
+}
+
 interface NamedUser {
   name: string
   user?: { tokenFile?: string }

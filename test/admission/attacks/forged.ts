@@ -1,4 +1,5 @@
 import { MERGE_PATCH } from '../../support/control_plane/account.ts'
+import { untilRightsAct } from '../../support/control_plane/rights.ts'
 import { approvedByAnn, approvedByCondition, done, edited, lookedAt } from '../legitimate.ts'
 import { API } from '../world.ts'
 import type { World } from '../world.ts'
@@ -17,7 +18,6 @@ import {
 } from '../writes.ts'
 import { SAID } from './attack.ts'
 import type { Attack } from './attack.ts'
-import { untilRightsAct } from '../../support/control_plane/rights.ts'
 
 /** Decisions by people who have no say. Mallory has all rights on RoleAssignments and their status, save `approve`. */
 export const FORGED: Attack[] = [

@@ -1,12 +1,12 @@
 import type { Answer } from '../../support/control_plane/account.ts'
 import { APPLY_PATCH, JSON_PATCH } from '../../support/control_plane/account.ts'
+import { untilRightsAct } from '../../support/control_plane/rights.ts'
 import { user } from '../legitimate.ts'
 import { API } from '../world.ts'
 import type { Stored, World } from '../world.ts'
 import { merge, mergeStatus, pathOf } from '../writes.ts'
 import { SAID } from './attack.ts'
 import type { Attack } from './attack.ts'
-import { untilRightsAct } from '../../support/control_plane/rights.ts'
 
 /** Ways around decisions: weaker governance of a realm, and another user's sub. */
 export const OTHER_KINDS: Attack[] = [

@@ -3,10 +3,9 @@ export interface Written {
   apiVersion: string
   kind: string
   metadata: Record<string, unknown>
-  // Cases break objects in every way, so nothing is promised about them.
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- cases break it in every way, so nothing is promised about it
   spec: any
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- as spec
   status?: any
 }
 

@@ -83,7 +83,7 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))(
         // Spread over all of its work: before the first write, among them, and when it is done.
         await Promise.all([apply(present, wanted), killAfter(((round * 7) % ROUNDS) * 60)])
         present = wanted
-        if (RESTS.includes(round)) await until(async () => expect(await unseen('roleassignments')).toEqual([]))
+        if (RESTS.includes(round)) await until(async () => expect(await unseenAssignments()).toEqual([]))
       }
       await until(async () => {
         const left = [...(await find('users')), ...(await find('clients')), ...(await find('roleassignments'))]
@@ -156,10 +156,10 @@ describe.skipIf(!hasControlPlane('kube-controller-manager', 'kubectl'))(
     }
 
     /** Names of those that the operator has not said anything of as they are now. */
-    async function unseen(plural: string): Promise<string[]> {
+    async function unseenAssignments(): Promise<string[]> {
       const isSeen = ({ metadata, status }: Found): boolean =>
         metadata.deletionTimestamp === undefined && status?.observedGeneration === metadata.generation
-      return namesOf((await find(plural)).filter((object) => !isSeen(object)))
+      return namesOf((await find('roleassignments')).filter((object) => !isSeen(object)))
     }
 
     /** A generation grants once, only what is there is revoked, and what is left is what counts. */

@@ -1,6 +1,6 @@
 import type { ControlPlane } from '../../support/control_plane.ts'
-import { OPERATOR_RULES } from '../../operator/source/cluster/rights.ts'
 import { untilRightsAct } from '../../support/control_plane/rights.ts'
+import { OPERATOR_RULES } from '../../operator/source/cluster/rights.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const KINDS = ['realms', 'clients', 'users', 'roleassignments']

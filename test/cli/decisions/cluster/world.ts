@@ -4,9 +4,9 @@ import { APPLY_PATCH } from '../../../support/control_plane/account.ts'
 import type { Account } from '../../../support/control_plane/account.ts'
 import { startControlPlane } from '../../../support/control_plane.ts'
 import type { ControlPlane } from '../../../support/control_plane.ts'
+import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 import { realmkeeper } from '../../../support/command.ts'
 import type { CommandResult } from '../../../support/command.ts'
-import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 
 const GROUP = 'realmkeeper.io'
 const API = `/apis/${GROUP}/v1alpha1`

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { hasControlPlane, installCrds, startControlPlane, untilServed } from '../../../support/control_plane.ts'
 import type { ControlPlane } from '../../../support/control_plane.ts'
 import { JSON_PATCH, MERGE_PATCH, accountOf } from '../../../support/control_plane/account.ts'
+import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 import { startFaultProxy } from '../../../support/fault_proxy.ts'
 import type { FaultProxy } from '../../../support/fault_proxy.ts'
 import type { Resource } from '../../../../operator/source/resource.ts'
@@ -12,7 +13,6 @@ import { assignment, client, key, realm, secret, user } from '../conformance.ts'
 import { OPERATOR_RULES, grant } from './rights.ts'
 import { clusterWorld, pathOf, prepareWorlds } from './world.ts'
 import type { ClusterWorld, WorldOptions } from './world.ts'
-import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const alice = key('User', 'alice')
