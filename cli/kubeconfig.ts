@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import { processClock } from '../operator/clock.ts'
+import { processClock } from '../kubernetes/clock.ts'
 import { createApiClient } from '../operator/source/cluster/api_client.ts'
 import type { ApiClient } from '../operator/source/cluster/api_client.ts'
 import { loadKubeConfig } from '../operator/source/cluster/kube_config.ts'

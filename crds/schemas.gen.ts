@@ -1,5 +1,5 @@
 // Generated from crds by "npm run generate". Do not edit.
-import type { KindSchema } from './schema.ts'
+import type { KindSchema } from './validation/schema.ts'
 
 export const realmSchema: KindSchema = {
  "kind": "Realm",

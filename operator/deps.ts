@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import type { LicenseKey } from '../store/license.ts'
-import type { PasswordHasher } from './password_hash.ts'
-import type { Rows } from './rows.ts'
-import type { ApprovalEnforcement } from './approval_enforcement.ts'
+import type { LicenseKey } from '../keyring/license.ts'
+import type { PasswordHasher } from './user/password_hash.ts'
+import type { Rows } from './rows/rows.ts'
+import type { ApprovalEnforcement } from './enforcement/approval_enforcement.ts'
 import type { SecretAccess } from './source/resource_source.ts'
-import type { StoreAccess } from './store_access.ts'
+import type { StoreAccess } from './rows/store_access.ts'
 
 /** What reconcilers are wired with, once, in `main.ts`. */
 export interface ReconcilerDeps {

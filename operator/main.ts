@@ -6,23 +6,23 @@ import type { OperatorConfig } from '../process/settings.ts'
 import { serveHealth } from '../process/health.ts'
 import { releaseMemory } from '../process/release_memory.ts'
 import { createPool } from '../store/db.ts'
-import { importLicenseKey } from '../store/license.ts'
-import type { LicenseKey } from '../store/license.ts'
-import { DEVELOPMENT } from './approval_enforcement.ts'
-import { processClock } from './clock.ts'
-import type { Clock } from './clock.ts'
-import { keepRoleLive } from './keyring/keep_role_live.ts'
-import { createLeadership } from './leadership.ts'
+import { importLicenseKey } from '../keyring/license.ts'
+import type { LicenseKey } from '../keyring/license.ts'
+import { DEVELOPMENT } from './enforcement/approval_enforcement.ts'
+import { processClock } from '../kubernetes/clock.ts'
+import type { Clock } from '../kubernetes/clock.ts'
+import { keepRoleLive } from './realm/keyring/keep_role_live.ts'
+import { createLeadership } from './leadership/leadership.ts'
 import { createOperatorMetrics } from './metrics.ts'
-import type { ClusterSurroundings } from './on_cluster.ts'
-import { onDirectory, onSource } from './on_directory.ts'
+import type { ClusterSurroundings } from './source/on_cluster.ts'
+import { onDirectory, onSource } from './source/on_directory.ts'
 import { OperatorConfigError } from './operator_config_error.ts'
-import type { Origin } from './origin.ts'
-import { passwordHasher } from './password_hash.ts'
+import type { Origin } from './source/origin.ts'
+import { passwordHasher } from './user/password_hash.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'
-import { takeTurns } from './turns.ts'
+import { takeTurns } from './leadership/turns.ts'
 
 export interface RunningOperator {
   /** Health and metrics. */
@@ -161,7 +161,7 @@ export async function runOperator(
 /** Loaded only where it is needed: the Kubernetes client is most of the memory of a small process. */
 async function configuredOrigin(config: OperatorConfig, surroundings: ClusterSurroundings): Promise<Origin> {
   if (config.dir !== undefined || config.stateDir !== undefined) return onDirectory(config, surroundings)
-  const { onCluster } = await import('./on_cluster.ts')
+  const { onCluster } = await import('./source/on_cluster.ts')
   return onCluster(config, surroundings)
 }
 

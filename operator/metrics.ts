@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { ReconcileResult } from './controller.ts'
-import type { QueueStats } from './queue.ts'
+import type { ReconcileResult } from './controller/controller.ts'
+import type { QueueStats } from './controller/queue.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'

@@ -4,8 +4,8 @@ import type { LiveSession, SessionKey } from '../store/live_sessions.ts'
 import type { Rotated, Rotation, RotationRefused } from '../store/sessions.ts'
 import type { FailedDecrypts } from './encryption/failed_decrypts.ts'
 import type { Passwords } from './passwords/passwords.ts'
-import type { LoginLimit } from './rate_limit.ts'
-import type { Realms } from './served_realm.ts'
+import type { LoginLimit } from './passwords/rate_limit.ts'
+import type { Realms } from './realms/served_realm.ts'
 import type { VerifiedTokens } from './tokens/verified_tokens.ts'
 
 /** What actions are wired with, once, in `routes.ts`. */

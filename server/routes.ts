@@ -10,7 +10,7 @@ import { rewrap } from './actions/rewrap.ts'
 import { token } from './actions/token.ts'
 import { userinfo } from './actions/userinfo.ts'
 import type { Deps } from './deps.ts'
-import type { Action } from './http.ts'
+import type { Action } from './http/http.ts'
 
 /** One endpoint. */
 export interface Route {

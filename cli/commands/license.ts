@@ -28,7 +28,7 @@ export function addLicenseCommand(program: Command): void {
     .option('--issuer <name>', 'who issues it', 'realmkeeper license issue')
     .option('--days <number>', `days until it expires, 1 to ${LONGEST_DAYS}`, days, 365)
     .action(async (options: IssueOptions) => {
-      const { FIELD_ENCRYPTION_FEATURE, issueLicense } = await import('../../store/license.ts')
+      const { FIELD_ENCRYPTION_FEATURE, issueLicense } = await import('../../keyring/license.ts')
       const claims = {
         issuer: options.issuer,
         realm: options.realm,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { closest } from '../../crds/suggestion.ts'
+import { closest } from '../../crds/validation/suggestion.ts'
 import { claimsOf } from '../../operator/source/directory/claims.ts'
 import { parseDocuments, positionOf } from '../../operator/source/directory/documents.ts'
 import type { ManifestDocument } from '../../operator/source/directory/documents.ts'

@@ -1,6 +1,6 @@
 import { isAlias, isCollection, isMap, isPair, isScalar, isSeq, parseAllDocuments } from 'yaml'
 import type { Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml'
-import { isObject } from '../../crds/defaulting.ts'
+import { isObject } from '../../crds/validation/defaulting.ts'
 import { canonicalText } from '../../operator/source/directory/canonical.ts'
 import { YAML_OPTIONS } from '../../operator/source/directory/documents.ts'
 import type { Approval } from '../../operator/source/directory/held_object.ts'

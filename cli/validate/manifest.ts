@@ -1,8 +1,8 @@
 import type { LineCounter } from 'yaml'
 import { isCollection, isMap, isNode, isScalar } from 'yaml'
 import type { Node } from 'yaml'
-import { pathText } from '../../crds/problem.ts'
-import type { Problem } from '../../crds/problem.ts'
+import { pathText } from '../../crds/validation/problem.ts'
+import type { Problem } from '../../crds/validation/problem.ts'
 import type { Finding, Severity } from './finding.ts'
 
 /** One object of a file, with the way back from its fields to lines. */

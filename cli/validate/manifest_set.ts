@@ -1,5 +1,5 @@
 import type { Client } from '../../crds/client.gen.ts'
-import { isObject } from '../../crds/defaulting.ts'
+import { isObject } from '../../crds/validation/defaulting.ts'
 import type { Realm } from '../../crds/realm.gen.ts'
 import type { RoleAssignment } from '../../crds/role_assignment.gen.ts'
 import type { User } from '../../crds/user.gen.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../crds/defaulting.ts'
+import { isObject } from '../../crds/validation/defaulting.ts'
 import type { Manifest } from './manifest.ts'
 
 /** A Secret that will be there. Its values are looked at for their length only, and never printed. */

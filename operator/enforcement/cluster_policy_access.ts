@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.ts'
-import type { RoleAssignmentResource } from '../resource_types.ts'
+import type { Clock } from '../../kubernetes/clock.ts'
+import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { APPLY_PATCH } from '../source/cluster/api_client.ts'
 import type { ApiClient } from '../source/cluster/api_client.ts'
 import { ApiError, isStatus } from '../source/cluster/api_error.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RoleAssignmentResource } from '../resource_types.ts'
+import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { statedDecisions } from '../role_assignment/stated_decisions.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { RoleAssignmentResource } from '../resource_types.ts'
+import type { RoleAssignmentResource } from '../view/resource_types.ts'
 
 /** An object that approval hangs on, as the API server holds it now. */
 export interface PolicyObject {

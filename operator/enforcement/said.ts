@@ -1,4 +1,4 @@
-import type { ApprovalEnforcement } from '../approval_enforcement.ts'
+import type { ApprovalEnforcement } from './approval_enforcement.ts'
 import type { Standing } from './judge.ts'
 
 /** A standing in the words of the condition `ApprovalEnforced`. */

@@ -4,14 +4,14 @@ import { listDecisions } from '../../store/decisions.ts'
 import type { DecisionRow } from '../../store/decisions.ts'
 import { findRoleAssignmentByUid, lockRoleAssignment, upsertRoleAssignment } from '../../store/role_assignments.ts'
 import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
-import type { RoleAssignmentResource } from '../resource_types.ts'
+import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { parseGranted } from '../role_assignment/granted.ts'
 import type { Granted } from '../role_assignment/granted.ts'
 import { tally } from '../role_assignment/quorum.ts'
 import type { Tally } from '../role_assignment/quorum.ts'
 import { openGeneration } from '../role_assignment/recall.ts'
 import { statedDecisions } from '../role_assignment/stated_decisions.ts'
-import type { StoreAccess } from '../store_access.ts'
+import type { StoreAccess } from '../rows/store_access.ts'
 
 /**
  * Remembers of every decision that stands in a status, and is not recorded, that it does not count: it may have been

@@ -1,7 +1,7 @@
 import { appendAudit } from '../../store/audit.ts'
 import { deleteRoleAssignment } from '../../store/role_assignments.ts'
 import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
-import type { StoreAccess } from '../store_access.ts'
+import type { StoreAccess } from '../rows/store_access.ts'
 
 /** Ends what an assignment gave whose object is gone without having told. */
 export async function endOrphan(

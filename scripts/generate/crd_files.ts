@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import type { StructuralSchema } from '../../crds/schema.ts'
+import type { StructuralSchema } from '../../crds/validation/schema.ts'
 
 /** A structural schema with the words that only people read. */
 export interface Schema extends StructuralSchema {

@@ -4,7 +4,7 @@ import type { Crd, Schema } from './crd_files.ts'
 export function schemasOf(crds: Crd[]): string {
   return [
     `// Generated from crds by "npm run generate". Do not edit.`,
-    `import type { KindSchema } from './schema.ts'`,
+    `import type { KindSchema } from './validation/schema.ts'`,
     '',
     ...crds.flatMap(({ kind, plural, apiVersion, schema }) => [
       `export const ${lowerFirst(kind)}Schema: KindSchema = ${JSON.stringify(

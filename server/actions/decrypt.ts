@@ -4,7 +4,7 @@ import { fieldAction } from '../encryption/field_action.ts'
 import { readEncryptedItem } from '../encryption/item.ts'
 import { requireDecryptionAvailable } from '../encryption/preconditions.ts'
 import { refusedDecryption } from '../encryption/refusals.ts'
-import type { Action } from '../http.ts'
+import type { Action } from '../http/http.ts'
 
 /** Gives back values in the form in which they were given, to callers who hold the field's decrypting role. */
 export function decrypt(deps: Deps): Action {

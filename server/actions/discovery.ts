@@ -1,5 +1,5 @@
-import type { Action } from '../http.ts'
-import type { ServedRealm } from '../served_realm.ts'
+import type { Action } from '../http/http.ts'
+import type { ServedRealm } from '../realms/served_realm.ts'
 import { PUBLIC_DOCUMENT } from './public_document.ts'
 
 /** OpenID Connect Discovery 1.0 section 4 and RFC 8414 section 3: what is served, and nothing else. */

@@ -5,7 +5,7 @@ import { readPlainItem } from '../encryption/item.ts'
 import { requireWithinField } from '../encryption/limits.ts'
 import { requireEncryptionAvailable } from '../encryption/preconditions.ts'
 import { noPrimaryKey } from '../encryption/refusals.ts'
-import type { Action } from '../http.ts'
+import type { Action } from '../http/http.ts'
 
 /** Encrypts values of fields for callers who hold the field's encrypting role. */
 export function encrypt(deps: Deps): Action {

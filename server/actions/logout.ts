@@ -1,8 +1,8 @@
-import { authenticateClient } from '../client_authentication.ts'
+import { authenticateClient } from '../clients/client_authentication.ts'
 import type { Deps } from '../deps.ts'
-import { endClientSession } from '../end_session.ts'
-import type { Action } from '../http.ts'
-import { OAuthError } from '../oauth_error.ts'
+import { endClientSession } from '../sessions/end_session.ts'
+import type { Action } from '../http/http.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 import { parseRefreshToken } from '../tokens/refresh_token.ts'
 
 /**

@@ -1,6 +1,6 @@
-import type { Action } from '../http.ts'
-import { OAuthError } from '../oauth_error.ts'
-import type { ServedRealm } from '../served_realm.ts'
+import type { Action } from '../http/http.ts'
+import { OAuthError } from '../http/oauth_error.ts'
+import type { ServedRealm } from '../realms/served_realm.ts'
 import { notBeforeSeconds } from '../tokens/not_before.ts'
 import { PUBLIC_DOCUMENT } from './public_document.ts'
 

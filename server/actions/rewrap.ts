@@ -4,7 +4,7 @@ import { fieldAction } from '../encryption/field_action.ts'
 import { readEncryptedItem } from '../encryption/item.ts'
 import { requireDecryptionAvailable } from '../encryption/preconditions.ts'
 import { noPrimaryKey, refusedDecryption } from '../encryption/refusals.ts'
-import type { Action } from '../http.ts'
+import type { Action } from '../http/http.ts'
 
 /**
  * Brings a ciphertext under the primary key, its binding and form kept; the value never leaves this process. It only

@@ -1,10 +1,10 @@
-import { authenticateClient } from '../client_authentication.ts'
+import { authenticateClient } from '../clients/client_authentication.ts'
 import type { Deps } from '../deps.ts'
 import type { Grant } from '../grants/grant.ts'
 import { passwordGrant } from '../grants/password.ts'
 import { refreshTokenGrant } from '../grants/refresh_token.ts'
-import type { Action, HttpRequest } from '../http.ts'
-import { OAuthError } from '../oauth_error.ts'
+import type { Action, HttpRequest } from '../http/http.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 import { MAX_TOKEN_LENGTH } from '../tokens/verify_access_token.ts'
 
 const GRANTS: ReadonlyMap<string, Grant> = new Map(

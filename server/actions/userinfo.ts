@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts'
-import type { Action } from '../http.ts'
+import type { Action } from '../http/http.ts'
 import { bearerToken, insufficientScope, invalidToken } from '../tokens/bearer.ts'
 import { userClaims } from '../tokens/user_claims.ts'
 import { verifyAccessToken } from '../tokens/verify_access_token.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { OAuthError } from '../oauth_error.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 import { readItemId } from './item.ts'
 import type { ItemId } from './item.ts'
 import type { ItemSteps, Permitted } from './item_steps.ts'

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomFillSync, timingSafeEqual } from 'node:crypto'
-import type { FieldPair } from '../../store/keyring/keyring.ts'
-import type { LoadedKeyring } from '../../store/keyring/loaded_keyring.ts'
+import type { FieldPair } from '../../keyring/keyring.ts'
+import type { LoadedKeyring } from '../../keyring/loaded_keyring.ts'
 import {
   FLAG_GIVEN_AS_BYTES,
   FLAG_SUBJECT_BOUND,

@@ -1,5 +1,5 @@
-import { decodeBase64url } from '../../store/keyring/base64url.ts'
-import { MAX_KEY_VERSION } from '../../store/keyring/keyring.ts'
+import { decodeBase64url } from '../../keyring/base64url.ts'
+import { MAX_KEY_VERSION } from '../../keyring/keyring.ts'
 
 // docs/ciphertext.md: rk1:<version>:<base64url( flags 1 | salt 24 | commitment 20 | ciphertext | tag 16 )>
 

@@ -1,4 +1,4 @@
-import { OAuthError } from '../oauth_error.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 import type { Members } from './request_body.ts'
 
 /** A value to encrypt, in the form in which it was given. */

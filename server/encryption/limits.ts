@@ -1,5 +1,5 @@
 import type { EncryptionField } from '../../store/realms.ts'
-import { OAuthError } from '../oauth_error.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 import type { GoodToken } from '../tokens/verify_access_token.ts'
 import { MAX_VALUE_BYTES } from './ciphertext.ts'
 import type { PlainItem } from './item.ts'

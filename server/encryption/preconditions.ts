@@ -1,6 +1,6 @@
 import type { EncryptionPreconditions } from '../../store/realms.ts'
-import { OAuthError } from '../oauth_error.ts'
-import type { ServedRealm } from '../served_realm.ts'
+import { OAuthError } from '../http/oauth_error.ts'
+import type { ServedRealm } from '../realms/served_realm.ts'
 
 /** @throws OAuthError 403 unless provider, license, governance and realm admin are all there at this moment */
 export function requireEncryptionAvailable({ row }: ServedRealm, now: Date): void {

@@ -1,4 +1,4 @@
-import { OAuthError } from '../oauth_error.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 import type { DecryptError } from './cipher.ts'
 
 const TEXTS: Readonly<Record<DecryptError, string>> = {

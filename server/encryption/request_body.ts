@@ -1,5 +1,5 @@
-import { parseStrictJson, StrictJsonError } from '../../store/keyring/strict_json.ts'
-import { OAuthError } from '../oauth_error.ts'
+import { parseStrictJson, StrictJsonError } from '../../keyring/strict_json.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 
 /** An object as it was sent; unknown members are ignored. */
 export type Members = Readonly<Record<string, unknown>>

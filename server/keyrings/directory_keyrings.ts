@@ -1,7 +1,7 @@
 import { watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { MAX_KEYRING_BYTES } from '../../store/keyring/keyring.ts'
+import { MAX_KEYRING_BYTES } from '../../keyring/keyring.ts'
 import type { KeyringReading, KeyringReference, KeyringSource } from './keyring_source.ts'
 import { readSecretManifest } from './secret_manifest.ts'
 

@@ -1,4 +1,4 @@
-import { parseStrictJsonBytes } from '../../store/keyring/strict_json.ts'
+import { parseStrictJsonBytes } from '../../keyring/strict_json.ts'
 import { KEYRING_ENTRY } from './keyring_source.ts'
 import type { KeyringReading } from './keyring_source.ts'
 

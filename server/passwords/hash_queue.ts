@@ -1,5 +1,5 @@
 import type { PasswordHashing } from '../../store/realms.ts'
-import { OAuthError } from '../oauth_error.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 
 /** A reserved place; it is used once, or left. */
 export interface Place {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { signJws } from '../../store/keyring/jws.ts'
+import { signJws } from '../../keyring/jws.ts'
 import type { TokenContent } from './token_content.ts'
 import { userClaims } from './user_claims.ts'
 

@@ -1,6 +1,6 @@
-import type { HttpRequest } from '../http.ts'
-import { OAuthError } from '../oauth_error.ts'
-import type { ServedRealm } from '../served_realm.ts'
+import type { HttpRequest } from '../http/http.ts'
+import { OAuthError } from '../http/oauth_error.ts'
+import type { ServedRealm } from '../realms/served_realm.ts'
 
 /** Whose realm a challenge names. */
 interface InRealm {

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
-import type { SigningAlgorithm } from '../../store/keyring/algorithms.ts'
-import { signJws } from '../../store/keyring/jws.ts'
+import type { SigningAlgorithm } from '../../keyring/algorithms.ts'
+import { signJws } from '../../keyring/jws.ts'
 import type { TokenContent } from './token_content.ts'
 import { userClaims } from './user_claims.ts'
 

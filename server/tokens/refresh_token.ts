@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { parseJws, signJws, verifyJws } from '../../store/keyring/jws.ts'
-import { OAuthError } from '../oauth_error.ts'
-import type { ServedRealm } from '../served_realm.ts'
+import { parseJws, signJws, verifyJws } from '../../keyring/jws.ts'
+import { OAuthError } from '../http/oauth_error.ts'
+import type { ServedRealm } from '../realms/served_realm.ts'
 import { MAX_TOKEN_LENGTH } from './verify_access_token.ts'
 
 /** What a refresh token of this realm says. Times are epoch seconds. */

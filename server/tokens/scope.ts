@@ -1,6 +1,6 @@
 import type { ClientSettings } from '../../store/clients.ts'
 import { isFieldRole } from '../../store/field_roles.ts'
-import { OAuthError } from '../oauth_error.ts'
+import { OAuthError } from '../http/oauth_error.ts'
 
 const MAX_SCOPE_LENGTH = 2048
 const MAX_SCOPE_WORDS = 50

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rulesFor } from '../../operator/keyring/keyring_role.ts'
+import { rulesFor } from '../../operator/realm/keyring/keyring_role.ts'
 import { API, assignment, realm } from '../admission/world.ts'
 import { user } from '../admission/legitimate.ts'
 import { untilPolicyActs } from './acting.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { commandLine } from '../../cli/main.ts'
-import { verifyLicense } from '../../store/license.ts'
+import { verifyLicense } from '../../keyring/license.ts'
 import { realmkeeper } from '../support/command.ts'
 
 function allCommands(of = commandLine(), path: string[] = []): { path: string[]; help: string }[] {

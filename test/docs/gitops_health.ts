@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LuaFactory } from 'wasmoon'
 import { parse } from 'yaml'
-import { kubernetesEnvironment } from '../../crds/cel_functions.ts'
+import { kubernetesEnvironment } from '../../crds/validation/cel_functions.ts'
 import { ROOT } from '../support/source_files.ts'
 
 export const KINDS = ['Realm', 'Client', 'User', 'RoleAssignment']

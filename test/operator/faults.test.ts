@@ -4,8 +4,8 @@ import { Deposed } from '../../store/operator_epoch.ts'
 import { client, password, realm, user } from './manifests.ts'
 import { eventually, operatorUnderTest } from './operator_under_test.ts'
 import type { OperatorUnderTest } from './operator_under_test.ts'
-import { tcpProxy } from './tcp_proxy.ts'
-import type { TcpProxy } from './tcp_proxy.ts'
+import { tcpProxy } from '../support/tcp_proxy.ts'
+import type { TcpProxy } from '../support/tcp_proxy.ts'
 
 const NAMES = Array.from({ length: 30 }, (_, n) => `user${n}`)
 

@@ -1,7 +1,7 @@
 import { appendFileSync, copyFileSync, globSync, readFileSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { LOGS_VARIABLE, SECRETS_PREFIX, SHORTEST_SECRET } from '../../scripts/test/find_leaks.ts'
-import type { Keyring } from '../../store/keyring/keyring.ts'
+import type { Keyring } from '../../keyring/keyring.ts'
 
 // What processes log and what must not be in it is left in a folder of the test run, which is looked through when the
 // run is over. Outside of a whole run (vitest called by itself) nothing is kept.

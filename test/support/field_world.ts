@@ -1,4 +1,4 @@
-import type { Keyring } from '../../store/keyring/keyring.ts'
+import type { Keyring } from '../../keyring/keyring.ts'
 import type { EncryptionField, RealmRow } from '../../store/realms.ts'
 import type { UserRow } from '../../store/users.ts'
 import { realmKeyring } from './realm_keyring.ts'

@@ -1,7 +1,7 @@
-import type { SigningAlgorithm } from '../../store/keyring/algorithms.ts'
-import { generateEncryptionKey, generateRefreshKey, generateSigningKey } from '../../store/keyring/generate.ts'
-import { emptyKeyring } from '../../store/keyring/keyring.ts'
-import type { EncryptionState, Keyring } from '../../store/keyring/keyring.ts'
+import type { SigningAlgorithm } from '../../keyring/algorithms.ts'
+import { generateEncryptionKey, generateRefreshKey, generateSigningKey } from '../../keyring/generate.ts'
+import { emptyKeyring } from '../../keyring/keyring.ts'
+import type { EncryptionState, Keyring } from '../../keyring/keyring.ts'
 
 export interface RealmKeyringOptions {
   realm?: string

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { signJws } from '../../store/keyring/jws.ts'
-import type { Keyring } from '../../store/keyring/keyring.ts'
-import { loadKeyring } from '../../store/keyring/loaded_keyring.ts'
+import { signJws } from '../../keyring/jws.ts'
+import type { Keyring } from '../../keyring/keyring.ts'
+import { loadKeyring } from '../../keyring/loaded_keyring.ts'
 
 export type Part = Record<string, unknown>
 

@@ -13,7 +13,19 @@ export interface SourceFile {
 }
 
 /** The folders that hold source, in the order in which a resource passes through them. */
-export const FOLDERS = ['crds', 'operator', 'store', 'server', 'process', 'cli', 'scripts', 'bench', 'test']
+export const FOLDERS = [
+  'crds',
+  'kubernetes',
+  'keyring',
+  'store',
+  'process',
+  'operator',
+  'server',
+  'cli',
+  'scripts',
+  'bench',
+  'test',
+]
 
 /** Every .ts file of ours, generated ones included. */
 export function sourceFiles(folders: string[] = FOLDERS): SourceFile[] {

@@ -1,5 +1,5 @@
 import { createPublicKey, createHash, verify } from 'node:crypto'
-import { parseJws } from '../../store/keyring/jws.ts'
+import { parseJws } from '../../keyring/jws.ts'
 import type { TestServer } from './server.ts'
 
 /** The payload of a JWS, unchecked. */

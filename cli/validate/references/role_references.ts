@@ -1,6 +1,6 @@
 import type { Realm } from '../../../crds/realm.gen.ts'
 import { fieldRole } from '../../../store/field_roles.ts'
-import { closest } from '../../../crds/suggestion.ts'
+import { closest } from '../../../crds/validation/suggestion.ts'
 import type { Finding } from '../finding.ts'
 import { findingAt } from '../manifest.ts'
 import type { Manifest } from '../manifest.ts'

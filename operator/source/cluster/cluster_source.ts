@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../kubernetes/clock.ts'
 import { KINDS } from '../resource.ts'
 import type { Kind, ResourceKey } from '../resource.ts'
 import type { ResourceSource, SecretName } from '../resource_source.ts'

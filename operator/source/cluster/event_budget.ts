@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../kubernetes/clock.ts'
 
 /** How many Events may be written: of one object, and of all. */
 export interface EventBudget {

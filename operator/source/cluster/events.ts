@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { loggableText } from '../../../process/loggable.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../kubernetes/clock.ts'
 import { keyText } from '../resource.ts'
 import type { Resource, ResourceKey } from '../resource.ts'
 import type { ResourceEvent } from '../resource_source.ts'

@@ -1,7 +1,7 @@
 // Over 250 lines: listing, watching and recovering from either are one loop, and are read together.
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.ts'
-import { backoffMillis } from '../../queue.ts'
+import type { Clock } from '../../../kubernetes/clock.ts'
+import { backoffMillis } from '../../controller/queue.ts'
 import type { ApiClient } from './api_client.ts'
 import { ApiError, isStatus, unreachable } from './api_error.ts'
 import { isLater } from './api_object.ts'

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../kubernetes/clock.ts'
 import type { ApiClient, ApiRequest } from './api_client.ts'
 import type { ApiObject } from './api_object.ts'
 import { ApiError, errorOfStatus, unreachable } from './api_error.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../../crds/defaulting.ts'
+import { isObject } from '../../../crds/validation/defaulting.ts'
 import type { Condition } from '../resource.ts'
 import { digestOf } from './canonical.ts'
 import { objectOf, timeText } from './held_object.ts'

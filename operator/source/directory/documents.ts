@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LineCounter, isAlias, parseAllDocuments } from 'yaml'
 import type { Document, YAMLError } from 'yaml'
-import { isObject } from '../../../crds/defaulting.ts'
+import { isObject } from '../../../crds/validation/defaulting.ts'
 
 /** One YAML document of a file. `value` is the same object for as long as the document's text stays the same. */
 export interface ManifestDocument {

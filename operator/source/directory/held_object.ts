@@ -1,4 +1,4 @@
-import { withDefaults } from '../../../crds/defaulting.ts'
+import { withDefaults } from '../../../crds/validation/defaulting.ts'
 import { SCHEMAS } from '../../../crds/schemas.gen.ts'
 import { API_VERSION } from './manifest.ts'
 import type { Condition, Kind, Resource } from '../resource.ts'

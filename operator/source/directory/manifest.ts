@@ -1,5 +1,5 @@
-import { isObject } from '../../../crds/defaulting.ts'
-import { metadataProblems } from '../../../crds/object_meta.ts'
+import { isObject } from '../../../crds/validation/defaulting.ts'
+import { metadataProblems } from '../../../crds/validation/object_meta.ts'
 import { KINDS } from '../resource.ts'
 import type { Kind } from '../resource.ts'
 import type { FieldProblem } from './problem.ts'

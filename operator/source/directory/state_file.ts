@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { isObject } from '../../../crds/defaulting.ts'
+import { isObject } from '../../../crds/validation/defaulting.ts'
 import { replaceFile } from './atomic_file.ts'
 import { errorCode } from './error_code.ts'
 import { heldKey } from './held_object.ts'

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject } from '../../../crds/defaulting.ts'
+import { isObject } from '../../../crds/validation/defaulting.ts'
 import { replaceFile, syncFolder } from './atomic_file.ts'
 import { readText } from './folder.ts'
 import { isLabel, isSubdomain, manifestOf } from './manifest.ts'

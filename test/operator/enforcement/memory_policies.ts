@@ -1,7 +1,7 @@
 import type { PolicyAccess, PolicyObject, TrialOutcome } from '../../../operator/enforcement/policy_access.ts'
 import { NoAnswer } from '../../../operator/enforcement/policy_access.ts'
 import { textOf } from '../../../operator/enforcement/shipped_policies.ts'
-import type { RoleAssignmentResource } from '../../../operator/resource_types.ts'
+import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import { DECISIONS, installed } from './shipped.ts'
 
 /** An API server as far as approval hangs on it, for a test to change in any way. */

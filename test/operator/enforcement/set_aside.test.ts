@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { setAside } from '../../../operator/enforcement/set_aside.ts'
-import type { RoleAssignmentResource } from '../../../operator/resource_types.ts'
+import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import type { Granted } from '../../../operator/role_assignment/granted.ts'
 import type { DecisionRow } from '../../../store/decisions.ts'
 import { assignmentWith } from './memory_policies.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
-import { defaultAndValidate } from '../../../crds/validation.ts'
+import { defaultAndValidate } from '../../../crds/validation/validation.ts'
 import { decide } from '../../../operator/role_assignment/decide.ts'
 import { parseGranted } from '../../../operator/role_assignment/granted.ts'
 import type { Granted } from '../../../operator/role_assignment/granted.ts'

@@ -3,7 +3,7 @@ import { startFieldServer } from '../../support/field_world.ts'
 import type { FieldServer } from '../../support/field_world.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import type { TestAnswer } from '../../support/server.ts'
-import type { EncryptionState, Keyring } from '../../../store/keyring/keyring.ts'
+import type { EncryptionState, Keyring } from '../../../keyring/keyring.ts'
 import { eventually } from '../../support/eventually.ts'
 
 // Versions 1 to 5; the keys are the same in every keyring of this file, only their states change.

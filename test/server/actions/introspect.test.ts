@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Keyring } from '../../../store/keyring/keyring.ts'
+import type { Keyring } from '../../../keyring/keyring.ts'
 import type { ClientRow } from '../../../store/clients.ts'
 import type { RealmRow } from '../../../store/realms.ts'
 import { endSessions } from '../../../store/sessions.ts'

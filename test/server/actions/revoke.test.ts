@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Keyring } from '../../../store/keyring/keyring.ts'
+import type { Keyring } from '../../../keyring/keyring.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import { ALICE, addAcme, SHOP_SECRET, startServer } from '../../support/server.ts'
 import type { TestAnswer, TestServer } from '../../support/server.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClientRow } from '../../../store/clients.ts'
-import type { Keyring } from '../../../store/keyring/keyring.ts'
+import type { Keyring } from '../../../keyring/keyring.ts'
 import { deleteUser, upsertUser } from '../../../store/users.ts'
 import type { UserRow } from '../../../store/users.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'

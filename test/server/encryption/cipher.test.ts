@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { decryptValue, encryptValue, type CipherContext } from '../../../server/encryption/cipher.ts'
 import { MAX_VALUE_BYTES, parseCiphertext } from '../../../server/encryption/ciphertext.ts'
-import { emptyKeyring, type EncryptionKey, type EncryptionState } from '../../../store/keyring/keyring.ts'
-import { loadKeyring } from '../../../store/keyring/loaded_keyring.ts'
-import { encryptionKey } from '../../store/keyring/sample_keyring.ts'
+import { emptyKeyring, type EncryptionKey, type EncryptionState } from '../../../keyring/keyring.ts'
+import { loadKeyring } from '../../../keyring/loaded_keyring.ts'
+import { encryptionKey } from '../../keyring/sample_keyring.ts'
 
 const context: CipherContext = { field: 'dateOfBirth', tag: 'dob', binding: 'Realm', sub: 'alice' }
 

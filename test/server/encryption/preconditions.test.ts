@@ -4,9 +4,9 @@ import {
   requireDecryptionAvailable,
   requireEncryptionAvailable,
 } from '../../../server/encryption/preconditions.ts'
-import type { ServedRealm } from '../../../server/served_realm.ts'
-import type { EncryptionState } from '../../../store/keyring/keyring.ts'
-import { loadKeyring } from '../../../store/keyring/loaded_keyring.ts'
+import type { ServedRealm } from '../../../server/realms/served_realm.ts'
+import type { EncryptionState } from '../../../keyring/keyring.ts'
+import { loadKeyring } from '../../../keyring/loaded_keyring.ts'
 import type { EncryptionPreconditions } from '../../../store/realms.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import { realmRow } from '../../support/rows.ts'

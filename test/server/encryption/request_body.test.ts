@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readRequestBody } from '../../../server/encryption/request_body.ts'
-import { OAuthError } from '../../../server/oauth_error.ts'
+import { OAuthError } from '../../../server/http/oauth_error.ts'
 
 function refusal(json: string | undefined): OAuthError {
   try {

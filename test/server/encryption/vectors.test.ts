@@ -5,11 +5,11 @@ import { vectorsText } from '../../../scripts/vectors.ts'
 import { decryptValue, encryptValue, type CipherContext } from '../../../server/encryption/cipher.ts'
 import { parseCiphertext } from '../../../server/encryption/ciphertext.ts'
 import { deriveValueKey } from '../../../server/encryption/value_key.ts'
-import { deriveFieldKey } from '../../../store/keyring/derivation.ts'
-import { fingerprint } from '../../../store/keyring/fingerprint.ts'
-import { emptyKeyring, type EncryptionKey } from '../../../store/keyring/keyring.ts'
-import { loadKeyring } from '../../../store/keyring/loaded_keyring.ts'
-import { START } from '../../store/keyring/sample_keyring.ts'
+import { deriveFieldKey } from '../../../keyring/derivation.ts'
+import { fingerprint } from '../../../keyring/fingerprint.ts'
+import { emptyKeyring, type EncryptionKey } from '../../../keyring/keyring.ts'
+import { loadKeyring } from '../../../keyring/loaded_keyring.ts'
+import { START } from '../../keyring/sample_keyring.ts'
 
 interface Vector {
   name: string

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { OAuthError } from '../../../server/oauth_error.ts'
+import { OAuthError } from '../../../server/http/oauth_error.ts'
 import { createHashQueue } from '../../../server/passwords/hash_queue.ts'
 
 // What the first estimate takes for two seconds.

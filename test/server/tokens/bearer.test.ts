@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { OAuthError } from '../../../server/oauth_error.ts'
+import { OAuthError } from '../../../server/http/oauth_error.ts'
 import { bearerToken, insufficientScope, invalidToken } from '../../../server/tokens/bearer.ts'
 import { realmRow } from '../../support/rows.ts'
 

@@ -1,0 +1,155 @@
+import { createPrivateKey, createPublicKey, KeyObject, type JsonWebKey } from 'node:crypto'
+import { parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
+import { isJsonObject, parseStrictJson } from './strict_json.ts'
+import { jwkThumbprint } from './thumbprint.ts'
+
+// A license is a compact JWS, EdDSA only, `typ: rk-license+jwt`, claims iss, realm, features, exp, jti.
+
+/** What a license may allow; there is one feature so far. */
+export const FIELD_ENCRYPTION_FEATURE = 'field-encryption'
+
+const TYP = 'rk-license+jwt'
+const PRIVATE_KEY_GIVEN = 'a license verification key is a private key; configure the public one'
+const MAX_LENGTH = 8192
+const MAX_TEXT = 255
+const MAX_FEATURES = 32
+const MAX_EPOCH_SECONDS = 8_640_000_000_000
+
+export interface LicenseClaims {
+  issuer: string
+  realm: string
+  features: readonly string[]
+  expiresAt: Date
+  jti: string
+}
+
+/** A public Ed25519 key: a JWK, the JSON text of one, PEM text, or a KeyObject. */
+export type LicenseKey = JsonWebKey | string | KeyObject
+
+export type LicenseRefusal = 'Malformed' | 'UnknownKey' | 'WrongRealm' | 'FeatureMissing' | 'Expired'
+
+/** `message` may be shown in a condition; it holds no piece of the license. */
+export type LicenseVerdict =
+  | { valid: true; expiresAt: Date; issuer: string; jti: string }
+  | { valid: false; reason: LicenseRefusal; message: string; expiresAt?: Date }
+
+/** A key that was given to issue or verify licenses is not one. The message names no key material. */
+export class LicenseKeyError extends Error {
+  override readonly name = 'LicenseKeyError'
+}
+
+/**
+ * Makes a license. The key id in its header is the thumbprint of the key (RFC 7638).
+ * @throws LicenseKeyError when the key is no private Ed25519 JWK, RangeError when a claim could not be verified later
+ */
+export function issueLicense(claims: LicenseClaims, privateJwk: JsonWebKey): string {
+  const texts = [claims.issuer, claims.realm, claims.jti, ...claims.features]
+  if (texts.some((text) => !isText(text)) || claims.features.length < 1 || claims.features.length > MAX_FEATURES) {
+    throw new RangeError(`issuer, realm, jti and features are texts of 1 to ${MAX_TEXT} characters, features 1 to 32`)
+  }
+  const exp = Math.floor(claims.expiresAt.getTime() / 1000)
+  if (!isEpochSeconds(exp)) throw new RangeError('expiresAt is not a time after 1970')
+  if (privateJwk.kty !== 'OKP' || privateJwk.crv !== 'Ed25519' || typeof privateJwk.d !== 'string') {
+    throw new LicenseKeyError('a license is signed with a private Ed25519 JWK (kty OKP, crv Ed25519, x, d)')
+  }
+  const payload = { iss: claims.issuer, realm: claims.realm, features: [...claims.features], exp, jti: claims.jti }
+  return signJws({ alg: 'EdDSA', kid: jwkThumbprint(privateJwk), typ: TYP }, payload, importPrivate(privateJwk))
+}
+
+/**
+ * Judges a license by signature, realm, feature and time. White space around it is ignored, since it comes from a file.
+ * Call it again with the present time: nothing else notices that a license ran out.
+ * @param keys every key that this installation trusts
+ * @throws LicenseKeyError when one of them is no public Ed25519 key
+ */
+export function verifyLicense(
+  jws: string,
+  keys: readonly LicenseKey[],
+  { realm, now, feature = FIELD_ENCRYPTION_FEATURE }: { realm: string; now: Date; feature?: string },
+): LicenseVerdict {
+  const trusted = keys.map(importLicenseKey)
+  // The bound comes first: trimming an endless text would already be work.
+  const parsed = jws.length > MAX_LENGTH + 16 ? undefined : parseJws(jws.trim(), MAX_LENGTH)
+  if (!parsed || parsed.header.alg !== 'EdDSA' || parsed.header.typ !== TYP) {
+    return refused(
+      'Malformed',
+      `the license is not a compact JWS of at most ${MAX_LENGTH} characters, EdDSA, typ ${TYP}`,
+    )
+  }
+  if (!trusted.some((key) => verifyJws(parsed, 'EdDSA', key))) {
+    return refused('UnknownKey', 'the license was signed by none of the license keys that this installation trusts')
+  }
+  const claims = readClaims(parsed)
+  if (!claims)
+    return refused('Malformed', 'the license lacks one of iss, realm, features, exp, jti, or it has another type')
+
+  const { expiresAt } = claims
+  if (claims.realm !== realm) return refused('WrongRealm', `the license is not for the realm "${realm}"`, expiresAt)
+  if (!claims.features.includes(feature)) {
+    return refused('FeatureMissing', `the license does not name the feature ${feature}`, expiresAt)
+  }
+  if (expiresAt <= now) return refused('Expired', `the license expired at ${expiresAt.toISOString()}`, expiresAt)
+  return { valid: true, expiresAt, issuer: claims.issuer, jti: claims.jti }
+}
+
+/**
+ * Reads one verification key, so that a configuration can be checked at start.
+ * @throws LicenseKeyError for anything but a public Ed25519 key; a private one is refused, because it was put in the wrong place
+ */
+export function importLicenseKey(key: LicenseKey): KeyObject {
+  const imported = key instanceof KeyObject ? key : importPublic(key)
+  if (imported.type !== 'public' || imported.asymmetricKeyType !== 'ed25519') {
+    throw new LicenseKeyError('a license verification key is not a public Ed25519 key')
+  }
+  return imported
+}
+
+function importPublic(key: JsonWebKey | string): KeyObject {
+  try {
+    return typeof key === 'string' && !key.trimStart().startsWith('{') ? importPem(key) : importJwk(key)
+  } catch (error) {
+    // Any other error may quote what was configured.
+    throw error instanceof LicenseKeyError
+      ? error
+      : new LicenseKeyError('a license verification key is neither PEM nor a JWK')
+  }
+}
+
+function importPem(pem: string): KeyObject {
+  if (pem.includes('PRIVATE KEY')) throw new LicenseKeyError(PRIVATE_KEY_GIVEN)
+  return createPublicKey(pem)
+}
+
+function importJwk(key: JsonWebKey | string): KeyObject {
+  const jwk = typeof key === 'string' ? parseStrictJson(key, 2) : key
+  if (!isJsonObject(jwk)) throw new TypeError('a JWK is an object')
+  if (jwk.d !== undefined) throw new LicenseKeyError(PRIVATE_KEY_GIVEN)
+  return createPublicKey({ key: jwk, format: 'jwk' })
+}
+
+function importPrivate(jwk: JsonWebKey): KeyObject {
+  try {
+    return createPrivateKey({ key: jwk, format: 'jwk' })
+  } catch {
+    throw new LicenseKeyError('the license signing key is not a usable Ed25519 JWK')
+  }
+}
+
+function readClaims({ payload }: ParsedJws): LicenseClaims | undefined {
+  const { iss, realm, features, exp, jti } = payload
+  if (!isText(iss) || !isText(realm) || !isText(jti) || !isEpochSeconds(exp)) return undefined
+  if (!Array.isArray(features) || features.length > MAX_FEATURES || !features.every(isText)) return undefined
+  return { issuer: iss, realm, features, expiresAt: new Date(exp * 1000), jti }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length >= 1 && value.length <= MAX_TEXT
+}
+
+function isEpochSeconds(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_EPOCH_SECONDS
+}
+
+function refused(reason: LicenseRefusal, message: string, expiresAt?: Date): LicenseVerdict {
+  return { valid: false, reason, message, ...(expiresAt && { expiresAt }) }
+}

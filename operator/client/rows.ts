@@ -1,0 +1,116 @@
+import { noteChange } from '../../store/changes.ts'
+import { hashClientSecret, isClientSecret } from '../../store/client_secret.ts'
+import { deleteClient, findClientByUid, upsertClient } from '../../store/clients.ts'
+import type { ClientRow, ClientWithoutSecret, SecretColumn } from '../../store/clients.ts'
+import type { Db } from '../../store/db.ts'
+import { endSessionsOf } from '../rows/ended_sessions.ts'
+import type { RowSource } from '../rows/known_table.ts'
+import { NotYet } from '../controller/not_yet.ts'
+import { pathOf } from '../view/resource_types.ts'
+import type { Rows } from '../rows/rows.ts'
+import type { StoreAccess } from '../rows/store_access.ts'
+
+/** A row to write. */
+export interface ClientWrite {
+  row: ClientWithoutSecret
+  /** Null: the client has none. Undefined: whatever the row holds stays. */
+  secret: string | null | undefined
+  /** For how long a secret that is replaced stays valid, and one that was replaced before. */
+  previousValidSeconds: number
+}
+
+interface Deps {
+  store: StoreAccess
+  rows: Rows
+}
+
+/** Writes one row in one transaction; undefined when another resource holds the client id. Throws NotYet when the secret to keep is gone. */
+export async function saveClient(deps: Deps, write: ClientWrite): Promise<ClientRow | undefined> {
+  const { store, rows } = deps
+  const uid = write.row.resourceUid
+  await removeFormerClient(deps, write.row)
+  return rows.clients.write(uid, async () => {
+    const now = store.now()
+    const written = await store.transaction(async (db) => {
+      const present = await findClientByUid(db, uid)
+      if (!present && write.secret === undefined) return 'row_dropped'
+      const row = { ...write.row, ...secretColumns(write, present, now) }
+      if (!(await upsertClient(db, row))) return undefined
+      await noteChange(db, { realm: row.realm, kind: 'client', key: row.clientId }, now)
+      return row
+    })
+    if (written === 'row_dropped') {
+      rows.clients.gone(uid)
+      throw new NotYet('its row was dropped by somebody else')
+    }
+    if (written) rows.clients.written(written)
+    return written
+  })
+}
+
+const NO_SECRET = { secretSalt: null, secretHash: null }
+const NO_PREVIOUS = { previousSecretSalt: null, previousSecretHash: null, previousValidUntil: null }
+
+/** The secret and the one before it: of a row that is there, a rotation leaves the former one valid for a while. */
+function secretColumns(
+  { secret, previousValidSeconds }: ClientWrite,
+  present: ClientRow | undefined,
+  now: Date,
+): Pick<ClientRow, SecretColumn> {
+  if (secret === null) return { ...NO_SECRET, ...NO_PREVIOUS }
+  const current = present?.secretSalt && present.secretHash && { salt: present.secretSalt, hash: present.secretHash }
+  // The same value from another state of the Secret is no rotation.
+  if (present && (secret === undefined || (current && isClientSecret(secret, current)))) {
+    const { secretSalt, secretHash } = present
+    return { secretSalt, secretHash, ...previousColumns(present, previousValidSeconds, now) }
+  }
+  const { salt, hash } = hashClientSecret(secret ?? '')
+  const replaced = { secretSalt: salt, secretHash: hash }
+  if (!current || previousValidSeconds === 0) return { ...replaced, ...NO_PREVIOUS }
+  const previousValidUntil = new Date(now.getTime() + previousValidSeconds * 1000)
+  return { ...replaced, previousSecretSalt: current.salt, previousSecretHash: current.hash, previousValidUntil }
+}
+
+function previousColumns(present: ClientRow, previousValidSeconds: number, now: Date) {
+  const isOver = present.previousValidUntil === null || present.previousValidUntil <= now
+  if (isOver || previousValidSeconds === 0) return NO_PREVIOUS
+  const { previousSecretSalt, previousSecretHash, previousValidUntil } = present
+  return { previousSecretSalt, previousSecretHash, previousValidUntil }
+}
+
+/** Removes a Client's row; its sessions end. True when there was one. */
+export async function removeClient(deps: Deps, resourceUid: string): Promise<boolean> {
+  return deleteRow(deps, resourceUid, (db, { realm, clientId }) =>
+    endSessionsOf(db, { realm, clientId }, 'client_removed', deps.store),
+  )
+}
+
+/** Removes the row of another Client that was of this `namespace/name`: of two, the former one is gone. */
+export async function removeFormerClient(deps: Deps, of: RowSource): Promise<void> {
+  const former = deps.rows.clients.atPath(pathOf(of))
+  if (former && former.resourceUid !== of.resourceUid) await removeClient(deps, former.resourceUid)
+}
+
+/** Takes a Client's row out of a realm that does not take it; its sessions stay, and are good again if it comes back. */
+export async function withdrawClient(deps: Deps, resourceUid: string): Promise<boolean> {
+  if (!deps.rows.clients.get(resourceUid)) return false
+  return deleteRow(deps, resourceUid, async () => {})
+}
+
+async function deleteRow(
+  { store, rows }: Deps,
+  resourceUid: string,
+  also: (db: Db, row: { realm: string; clientId: string }) => Promise<void>,
+): Promise<boolean> {
+  return rows.clients.write(resourceUid, async () => {
+    const removed = await store.transaction(async (db) => {
+      const row = await deleteClient(db, resourceUid)
+      if (!row) return false
+      await also(db, row)
+      await noteChange(db, { realm: row.realm, kind: 'client', key: row.clientId }, store.now())
+      return true
+    })
+    rows.clients.gone(resourceUid)
+    return removed
+  })
+}

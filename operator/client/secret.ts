@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import type { ReconcilerDeps } from '../deps.ts'
+import { issuerOf, tokenEndpointOf } from '../realm/issuer.ts'
+import { KEYRING_LABEL } from '../realm/keyring/keyring_secret.ts'
+import { NotYet } from '../controller/not_yet.ts'
+import { referencedValue, sourceText, utf8 } from '../view/referenced_secret.ts'
+import { pathOf } from '../view/resource_types.ts'
+import type { ClientResource } from '../view/resource_types.ts'
+import type { KnownClient } from '../rows/rows.ts'
+import { ResourceConflict } from '../source/resource_source.ts'
+import type { Secret, SecretName, SecretVersion } from '../source/resource_source.ts'
+import { clientSecretName } from '../view/relations.ts'
+
+/** What a Client's row is to hold as secret. */
+export interface DesiredSecret {
+  /** Which state of which Secret the value comes from. */
+  source: string | null
+  /** Null: the client has none. Undefined: what the row holds stays. */
+  value: string | null | undefined
+  /** Why the secret that is asked for cannot be used; the one before, if any, stays. */
+  problem?: { reason: string; message: string }
+}
+
+type Deps = Pick<ReconcilerDeps, 'secrets' | 'baseUrl'>
+
+const SHORTEST = 16
+const LONGEST = 1_024
+
+/** Finds a Client's secret, or makes it. A credential is never invented in the place of one that is late. */
+export async function desiredSecret(
+  client: ClientResource,
+  realm: string,
+  known: KnownClient | undefined,
+  deps: Deps,
+): Promise<DesiredSecret> {
+  const name = clientSecretName(client)
+  if (name === undefined) return { source: null, value: null }
+  const at = { namespace: client.metadata.namespace, name }
+  const ref = client.spec.clientSecret?.secretRef
+  return ref ? referencedSecret(at, ref.key, known, deps) : generatedSecret(at, client, realm, known, deps)
+}
+
+async function referencedSecret(
+  at: SecretName,
+  key: string,
+  known: KnownClient | undefined,
+  { secrets }: Deps,
+): Promise<DesiredSecret> {
+  const version = secrets.version(at)
+  if (version && known?.secretSource === sourceText(version, key)) return kept(known)
+  const found = await referencedValue(secrets, at, key)
+  if (!found.found) return { ...kept(known), problem: { reason: found.reason, message: found.message } }
+  return usable(found.bytes, sourceText(found.version, key), known, `Secret ${pathOf(at)}, entry "${key}"`)
+}
+
+async function generatedSecret(
+  at: SecretName,
+  client: ClientResource,
+  realm: string,
+  known: KnownClient | undefined,
+  { secrets, baseUrl }: Deps,
+): Promise<DesiredSecret> {
+  const issuer = issuerOf(baseUrl, realm)
+  // The address of the realm is in the Secret too: made from another one, it is to be looked at again.
+  const sourceOf = (version: SecretVersion): string => sourceText(version, `${SECRET_ENTRY} ${issuer}`)
+  const rest = {
+    client_id: Buffer.from(client.spec.clientId),
+    issuer: Buffer.from(issuer),
+    token_endpoint: Buffer.from(tokenEndpointOf(issuer)),
+  }
+  const version = secrets.version(at)
+  if (!version) {
+    const value = randomBytes(32).toString('base64url')
+    const data = { ...rest, [SECRET_ENTRY]: Buffer.from(value) }
+    try {
+      const made = await secrets.create({ ...at, labels: LABELS, controller: client, data })
+      return { source: sourceOf(made), value }
+    } catch (error) {
+      if (!(error instanceof ResourceConflict)) throw error
+    }
+  }
+  if (version && known?.secretSource === sourceOf(version)) return kept(known)
+
+  // Read now: what was made a moment ago may not have been seen yet, and is not somebody else's for that.
+  const present = await secrets.read(at)
+  if (!present && version) throw new NotYet(`Secret ${pathOf(at)} cannot be read at present`)
+  if (!present) return { ...kept(known), problem: inTheWay(at) }
+  if (present.controllerUid !== client.metadata.uid || present.labels[KEYRING_LABEL] !== undefined) {
+    return { ...kept(known), problem: inTheWay(at) }
+  }
+  const value = present.data[SECRET_ENTRY] ?? Buffer.from(randomBytes(32).toString('base64url'))
+  const data = { ...present.data, ...rest, [SECRET_ENTRY]: value }
+  const mended = isSame(present, data)
+    ? present.version
+    : await secrets.update(asDesired(present, client, data), present.version)
+  return usable(value, sourceOf(mended), known, `Secret ${pathOf(at)}, entry "${SECRET_ENTRY}"`)
+}
+
+const SECRET_ENTRY = 'client_secret'
+const LABELS = { 'app.kubernetes.io/managed-by': 'realmkeeper' }
+
+function asDesired({ namespace, name, labels, annotations }: Secret, client: ClientResource, data: Secret['data']) {
+  return { namespace, name, labels, annotations, controller: client, data }
+}
+
+function isSame({ data }: Secret, desired: Secret['data']): boolean {
+  return Object.entries(desired).every(([entry, bytes]) => data[entry]?.equals(bytes) === true)
+}
+
+function usable(bytes: Buffer, source: string, known: KnownClient | undefined, where: string): DesiredSecret {
+  const refused = (what: string): DesiredSecret => ({
+    ...kept(known),
+    problem: { reason: 'ClientSecretRefused', message: `the client secret ${what} (${where})` },
+  })
+  if (bytes.length > LONGEST * 4) return refused(`is longer than ${LONGEST} characters`)
+  const value = utf8(bytes)?.replace(/\r?\n$/, '')
+  if (value === undefined) return refused('is not UTF-8 text')
+  if (value.length < SHORTEST) return refused(`is shorter than ${SHORTEST} characters`)
+  if (value.length > LONGEST) return refused(`is longer than ${LONGEST} characters`)
+  if (value.includes('\0')) return refused('holds the character U+0000')
+  return { source, value }
+}
+
+function kept(known: KnownClient | undefined): DesiredSecret {
+  return { source: known?.secretSource ?? null, value: undefined }
+}
+
+function inTheWay(at: SecretName): { reason: string; message: string } {
+  const message = `Secret ${pathOf(at)} is not this Client's own: name another one in clientSecret.generate.secretName, or remove it`
+  return { reason: 'SecretNotOwned', message }
+}

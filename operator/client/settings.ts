@@ -1,0 +1,39 @@
+import type { ClientSettings } from '../../store/clients.ts'
+import { fieldStatus, wantedFields } from '../realm/fields.ts'
+import type { ClientResource, RealmResource } from '../view/resource_types.ts'
+import { expandRoles } from '../role_assignment/expand_roles.ts'
+
+/** What a client's row says of what it may do. `audiences` are those that it may have. */
+export function clientSettings({ spec }: ClientResource, realm: RealmResource, audiences: string[]): ClientSettings {
+  return {
+    ...(spec.name !== undefined && { displayName: spec.name }),
+    grantTypes: spec.grantTypes,
+    webOrigins: resolvedOrigins(spec.webOrigins ?? [], spec.redirectUris ?? []),
+    fullScopeAllowed: spec.fullScopeAllowed,
+    allowedRoles: allowedRoles(spec.allowedRoles ?? [], realm),
+    audiences,
+    defaultScopes: spec.defaultScopes,
+    optionalScopes: spec.optionalScopes ?? [],
+    ...(spec.accessTokenLifetimeSeconds !== undefined && {
+      accessTokenLifetimeSeconds: spec.accessTokenLifetimeSeconds,
+    }),
+    accessTokenType: spec.accessTokenType,
+  }
+}
+
+/** With all that they are composed of; what the realm does not define is left out until it does. */
+function allowedRoles(listed: string[], realm: RealmResource): string[] {
+  const fieldRoles = fieldStatus(wantedFields(realm)).flatMap((field) => [field.encryptRole, field.decryptRole])
+  return expandRoles(listed, { roles: realm.spec.roles ?? [], fieldRoles }).roles
+}
+
+/** Origins as browsers send them, `+` replaced by those of the redirect URIs. Private schemes have none (RFC 6454). */
+export function resolvedOrigins(webOrigins: readonly string[], redirectUris: readonly string[]): string[] {
+  const origins = webOrigins.flatMap((origin) => (origin === '+' ? redirectUris.map(originOf) : [originOf(origin)]))
+  return [...new Set(origins.filter((origin) => origin !== undefined))]
+}
+
+function originOf(uri: string): string | undefined {
+  const url = URL.parse(uri)
+  return url && /^https?:$/.test(url.protocol) ? url.origin : undefined
+}

@@ -1,0 +1,67 @@
+import type { RealmKeys } from '../../../crds/realm.gen.ts'
+import type { SeenKeyVersion } from '../../../store/key_versions.ts'
+import type { EncryptionKey, Keyring, TokenKey } from '../../../keyring/keyring.ts'
+import type { Observation } from '../../view/resource_types.ts'
+import type { TendedKeyring } from './tend_keyring.ts'
+
+/** `status.keys`: what keys there are, and never any of their bytes. */
+export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenKeyVersion[]): RealmKeys {
+  const held = new Set(keyring?.encryption.map(({ version }) => version))
+  const missing = seen.filter(({ version }) => !held.has(version))
+  const encryption = [
+    ...(keyring?.encryption ?? []).map(({ version, state, fingerprint, ...key }) => ({
+      version,
+      state,
+      fingerprint,
+      since: sinceOf({ state, ...key }),
+    })),
+    ...missing.map(({ version, state, fingerprint }) => ({ version, state: stateOf(state), fingerprint })),
+  ]
+  return {
+    ...(keyring && {
+      signing: keyring.signing.map((key) => ({ ...tokenKey(key), algorithm: key.alg })),
+      // The kid of a refresh key is its fingerprint.
+      refresh: keyring.refresh.map((key) => ({ ...tokenKey(key), fingerprint: key.kid })),
+    }),
+    encryption: encryption.toSorted((a, b) => a.version - b.version),
+  }
+}
+
+/** The condition `KeysReady`. */
+export function keysCondition({ keyring, isExternal, trouble }: TendedKeyring): Observation {
+  const type = 'KeysReady'
+  if (trouble) return { type, status: 'False', ...trouble }
+  const lacks = ['signing', 'refresh'].filter(
+    (kind) => !(kind === 'signing' ? keyring?.signing : keyring?.refresh)?.some(({ state }) => state === 'active'),
+  )
+  if (lacks.length > 0) {
+    const message = `the keyring, which is managed elsewhere, has no active key for: ${lacks.join(', ')}`
+    return { type, status: 'False', reason: 'KeyringIncomplete', message }
+  }
+  if (isExternal) {
+    const message = 'the keyring is managed elsewhere: it is read, and nothing is rotated'
+    return { type, status: 'True', reason: 'ExternallyManaged', message }
+  }
+  return { type, status: 'True', reason: 'KeysAvailable', message: 'the keyring holds a key of each kind in use' }
+}
+
+function tokenKey({ kid, state, ...key }: TokenKey) {
+  const since = { pending: key.createdAt, active: key.activatedAt, passive: key.passiveAt }[state] ?? key.createdAt
+  return { kid, state, since }
+}
+
+function sinceOf({ state, ...key }: Pick<EncryptionKey, 'state' | 'createdAt'> & Partial<EncryptionKey>): string {
+  const times = {
+    pending: key.createdAt,
+    primary: key.primaryAt,
+    decrypt_only: key.decryptOnlyAt,
+    disabled: key.disabledAt,
+    destroyed: key.destroyedAt,
+  }
+  return times[state] ?? key.createdAt
+}
+
+function stateOf(text: string): EncryptionKey['state'] {
+  const states = ['pending', 'primary', 'decrypt_only', 'disabled', 'destroyed'] as const
+  return states.find((state) => state === text) ?? 'decrypt_only'
+}

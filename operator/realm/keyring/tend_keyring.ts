@@ -1,0 +1,209 @@
+import { appendAudit } from '../../../store/audit.ts'
+import { acceptKeyLoss, listKeyVersions, recordKeyVersions } from '../../../store/key_versions.ts'
+import type { SeenKeyVersion } from '../../../store/key_versions.ts'
+import type { SigningAlgorithm } from '../../../keyring/algorithms.ts'
+import { advanceKeyring } from '../../../keyring/advance_keyring.ts'
+import type { Advance } from '../../../keyring/advance_keyring.ts'
+import { checkContinuity, withTombstones } from '../../../keyring/continuity.ts'
+import { rememberFields } from '../../../keyring/field_pairs.ts'
+import type { RememberedFields } from '../../../keyring/field_pairs.ts'
+import { emptyKeyring, serializeKeyring } from '../../../keyring/keyring.ts'
+import type { FieldPair, Keyring } from '../../../keyring/keyring.ts'
+import type { RotationSettings } from '../../../keyring/rotation.ts'
+import { listLiveReplicas } from '../../../store/replicas.ts'
+import { pathOf } from '../../view/resource_types.ts'
+import { ResourceConflict } from '../../source/resource_source.ts'
+import type { SecretAccess, SecretName, SecretVersion } from '../../source/resource_source.ts'
+import type { StoreAccess } from '../../rows/store_access.ts'
+import { KEYRING_ENTRY, KEYRING_LABEL } from './keyring_secret.ts'
+import type { ReadKeyring } from './read_keyring.ts'
+
+/** What a realm wants of its keyring. */
+export interface KeyringWanted {
+  realm: string
+  owner: { namespace: string; name: string }
+  fields: FieldPair[]
+  algorithm: SigningAlgorithm
+  settings: Omit<RotationSettings, 'seen'>
+  /** Fingerprints whose loss the owner of the realm accepts. */
+  acceptedLoss: string[]
+  /** Versions that `Realm.status.keys` holds, for a database that knows none. */
+  inStatus: { version: number; fingerprint: string; state: string }[]
+}
+
+export interface TendedKeyring {
+  /** As it is by now; undefined when there is none, or none that can be read. */
+  keyring: Keyring | undefined
+  isExternal: boolean
+  /** Why it cannot be used: nothing was written then, and servers go on with the last good one. */
+  trouble?: { reason: string; message: string }
+  seen: SeenKeyVersion[]
+  fields: Pick<RememberedFields, 'served' | 'refused'>
+  changes: Advance['changes']
+  recheckAt?: Date
+}
+
+interface Deps {
+  store: StoreAccess
+  secrets: SecretAccess
+}
+
+/**
+ * Brings the keyring of a realm forward: makes it, takes it over, buries what was destroyed, remembers fields, rotates.
+ * Every step is written before what follows from it: a new encryption key is written as `pending`, then its
+ * fingerprint is recorded, then it is used. Killed in between, it goes on from there.
+ */
+export async function tendKeyring(
+  at: SecretName,
+  read: ReadKeyring,
+  wanted: KeyringWanted,
+  deps: Deps,
+): Promise<TendedKeyring> {
+  const present = read.found === true ? read.keyring : undefined
+  const seen = await knownVersions(present, wanted, deps)
+  const isExternal = read.found === true && read.isExternal
+  const nothing = { keyring: present, isExternal, seen, fields: fieldsWithout(present, wanted.fields), changes: [] }
+
+  const accepted = seen.flatMap((version) => (version.acceptedLossAt ? [version.fingerprint] : []))
+  const continuity = checkContinuity(present, seen, accepted)
+  if (continuity.outcome !== 'ok') {
+    const message = read.found === 'unusable' ? `${read.message}. ${continuity.message}` : continuity.message
+    return { ...nothing, trouble: { reason: continuity.outcome, message } }
+  }
+  if (read.found === 'unusable') {
+    const message = `${read.message}. Repair the Secret, or delete it to have new keys made`
+    return { ...nothing, trouble: { reason: 'KeyringUnusable', message } }
+  }
+  if (isExternal && present) {
+    return { ...nothing, seen: await record(present, seen, [], wanted.realm, deps) }
+  }
+  return advance(at, read, wanted, seen, deps)
+}
+
+async function advance(
+  at: SecretName,
+  read: ReadKeyring,
+  wanted: KeyringWanted,
+  seenBefore: SeenKeyVersion[],
+  deps: Deps,
+): Promise<TendedKeyring> {
+  const { store, secrets } = deps
+  const now = store.now()
+  const annotations = read.found === true ? read.secret.annotations : {}
+  const labels = read.found === true ? read.secret.labels : { [KEYRING_LABEL]: 'true' }
+  let version: SecretVersion | undefined = read.found === true ? read.secret.version : undefined
+  let written = read.found === true ? read.keyring : undefined
+  let seen = seenBefore
+
+  async function write(keyring: Keyring): Promise<void> {
+    const secret = { ...at, labels, annotations, data: { [KEYRING_ENTRY]: serializeKeyring(keyring) } }
+    version = version ? await secrets.update(secret, version) : await secrets.create(secret)
+    written = keyring
+  }
+
+  const remembered = rememberFields(startingPoint(written, seen, wanted, now), wanted.fields)
+  const changes: Advance['changes'] = []
+  let keyring = remembered.keyring
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
+    // What was written by a process that was killed just then is recorded before anything follows from it.
+    if (written) seen = await record(written, seen, [], wanted.realm, deps)
+    const replicas = (await listLiveReplicas(store.db, now)).map(({ id, fingerprints }) => ({
+      id,
+      fingerprints: fingerprints[wanted.realm] ?? [],
+    }))
+    const step = await advanceKeyring(keyring, wanted.algorithm, now, replicas, { ...wanted.settings, seen })
+    keyring = step.keyring
+    if (keyring === written) {
+      const { served, refused } = remembered
+      const recheck = step.recheckAt && { recheckAt: step.recheckAt }
+      return { keyring, isExternal: false, seen, fields: { served, refused }, changes, ...recheck }
+    }
+    try {
+      await write(keyring)
+    } catch (error) {
+      if (!(error instanceof ResourceConflict) || version) throw error
+      const message = `Secret ${pathOf(at)} is there and cannot be read: repair it, or delete it to have new keys made`
+      const fields = fieldsWithout(undefined, wanted.fields)
+      return {
+        keyring: undefined,
+        isExternal: false,
+        seen,
+        fields,
+        changes: [],
+        trouble: { reason: 'KeyringUnusable', message },
+      }
+    }
+    seen = await record(keyring, seen, step.changes, wanted.realm, deps)
+    changes.push(...step.changes)
+  }
+  throw new Error(`the keyring of realm "${wanted.realm}" does not come to rest`)
+}
+
+// Made, recorded, used: three are enough for all kinds together.
+const MOST_STEPS = 10
+
+function startingPoint(
+  present: Keyring | undefined,
+  seen: SeenKeyVersion[],
+  wanted: KeyringWanted,
+  now: Date,
+): Keyring {
+  const keyring = withTombstones(present ?? emptyKeyring(wanted.realm, wanted.owner), seen, now)
+  return pathOf(keyring.owner) === pathOf(wanted.owner) ? keyring : { ...keyring, owner: wanted.owner }
+}
+
+/** Every version ever seen, after what is newly accepted as lost was put on record. */
+async function knownVersions(
+  present: Keyring | undefined,
+  wanted: KeyringWanted,
+  { store }: Deps,
+): Promise<SeenKeyVersion[]> {
+  const { realm, acceptedLoss, inStatus } = wanted
+  let seen = await listKeyVersions(store.db, realm)
+  if (seen.length === 0 && inStatus.length > 0) {
+    await store.transaction((db) => recordKeyVersions(db, realm, inStatus, store.now()))
+    seen = await listKeyVersions(store.db, realm)
+  }
+  const held = new Set(present?.encryption.map(({ fingerprint }) => fingerprint))
+  const lost = seen.filter(
+    ({ fingerprint, acceptedLossAt }) =>
+      acceptedLoss.includes(fingerprint) && !acceptedLossAt && !held.has(fingerprint),
+  )
+  if (lost.length === 0) return seen
+  const fingerprints = lost.map(({ fingerprint }) => fingerprint)
+  await store.transaction(async (db) => {
+    const at = store.now()
+    await acceptKeyLoss(db, realm, fingerprints, at)
+    await appendAudit(db, store.auditWriter, [{ at, action: 'key_loss_accepted', realm, details: { fingerprints } }])
+  })
+  return listKeyVersions(store.db, realm)
+}
+
+/** Records versions and states that are new, and what was done. Returns every version seen by now. */
+async function record(
+  keyring: Keyring,
+  seen: SeenKeyVersion[],
+  changes: Advance['changes'],
+  realm: string,
+  { store }: Deps,
+): Promise<SeenKeyVersion[]> {
+  const known = new Map(seen.map((each) => [each.version, each]))
+  const news = keyring.encryption.filter(({ version, state }) => known.get(version)?.state !== state)
+  if (news.length === 0 && changes.length === 0) return seen
+  await store.transaction(async (db) => {
+    const at = store.now()
+    if (news.length > 0) await recordKeyVersions(db, realm, news, at)
+    if (changes.length === 0) return
+    const steps = changes.map(({ kind, key, step }) => `${kind} ${key} ${step}`)
+    await appendAudit(db, store.auditWriter, [{ at, action: 'keys_changed', realm, details: { changes: steps } }])
+  })
+  return listKeyVersions(store.db, realm)
+}
+
+/** Without writing, only fields whose pair the keyring holds already can be served. */
+function fieldsWithout(keyring: Keyring | undefined, wanted: FieldPair[]): TendedKeyring['fields'] {
+  if (!keyring) return { served: [], refused: [] }
+  const { served, refused } = rememberFields(keyring, wanted)
+  const held = new Set(keyring.fields.map(({ field }) => field))
+  return { served: served.filter(({ field }) => held.has(field)), refused }
+}

@@ -1,0 +1,49 @@
+import { verifyLicense } from '../../keyring/license.ts'
+import type { LicenseKey } from '../../keyring/license.ts'
+import { referencedValue, utf8 } from '../view/referenced_secret.ts'
+import type { Observation, RealmResource } from '../view/resource_types.ts'
+import type { SecretAccess } from '../source/resource_source.ts'
+
+/** What is known of a realm's license at a moment. */
+export interface LicenseState {
+  condition: Observation
+  /** When the license ends; only of a valid one. */
+  expiresAt?: Date
+  /** When the condition changes by itself. */
+  changesAt?: Date
+}
+
+const EXPIRING_MILLIS = 30 * 86_400_000
+
+/** Judges the license that a Realm names. Throws NotYet while its Secret cannot be read. */
+export async function licenseState(
+  { metadata, spec }: RealmResource,
+  realm: string,
+  now: Date,
+  { secrets, licenseKeys }: { secrets: SecretAccess; licenseKeys: readonly LicenseKey[] },
+): Promise<LicenseState> {
+  const provider = spec.identityProvider
+  if (!provider) return invalid('NoIdentityProvider', 'spec.identityProvider is not set')
+  const ref = provider.licenseSecretRef
+  if (!ref) return invalid('NoLicense', 'spec.identityProvider.licenseSecretRef is not set')
+
+  const value = await referencedValue(secrets, { namespace: metadata.namespace, name: ref.name }, ref.key)
+  if (!value.found) return invalid(value.reason, value.message)
+  const verdict = verifyLicense(utf8(value.bytes) ?? '', licenseKeys, { realm, now })
+  if (!verdict.valid) return invalid(`License${verdict.reason}`, verdict.message)
+
+  const { expiresAt } = verdict
+  const expiringFrom = new Date(expiresAt.getTime() - EXPIRING_MILLIS)
+  const until = `the license is valid until ${expiresAt.toISOString()}`
+  const isExpiring = expiringFrom <= now
+  const [reason, message] = isExpiring ? ['LicenseExpiring', `${until}: renew it`] : ['Licensed', until]
+  return { condition: valid(reason ?? '', message ?? ''), expiresAt, changesAt: isExpiring ? expiresAt : expiringFrom }
+}
+
+function valid(reason: string, message: string): Observation {
+  return { type: 'LicenseValid', status: 'True', reason, message }
+}
+
+function invalid(reason: string, message: string): LicenseState {
+  return { condition: { type: 'LicenseValid', status: 'False', reason, message } }
+}

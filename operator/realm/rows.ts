@@ -1,0 +1,66 @@
+import { noteChange } from '../../store/changes.ts'
+import { deleteKeyVersions } from '../../store/key_versions.ts'
+import type { Db } from '../../store/db.ts'
+import { deleteRealm, upsertRealm } from '../../store/realms.ts'
+import type { RealmRow } from '../../store/realms.ts'
+import { endSessionsOf } from '../rows/ended_sessions.ts'
+import { realmDigest } from '../rows/row_digest.ts'
+import type { Rows } from '../rows/rows.ts'
+import type { StoreAccess } from '../rows/store_access.ts'
+
+interface Deps {
+  store: StoreAccess
+  rows: Rows
+}
+
+/** Writes a realm's row if it differs. True when it was written. Who owns the name was decided before. */
+export async function saveRealm({ store, rows }: Deps, row: RealmRow): Promise<boolean> {
+  const { realm, resourceUid } = row
+  const known = rows.realms.get(resourceUid)
+  if (known?.realm === realm && known.digest === realmDigest(row) && rows.realmOwner(realm) === resourceUid)
+    return false
+  const former = rows.realmOwner(realm)
+  await rows.realms.write(resourceUid, async () => {
+    await store.transaction(async (db) => {
+      await upsertRealm(db, row)
+      await noteChange(db, { realm, kind: 'realm', key: realm }, store.now())
+    })
+    if (former !== undefined && former !== resourceUid) rows.realms.gone(former)
+    rows.realms.written(row)
+  })
+  return true
+}
+
+/** Removes a realm with every row under it; its sessions end. With `withKeys`, its key versions are forgotten as well. */
+export async function removeRealm(
+  deps: Deps,
+  of: { realm: string; resourceUid: string },
+  { withKeys = false } = {},
+): Promise<void> {
+  await deleteRows(deps, of, async (db, realm) => {
+    await endSessionsOf(db, { realm }, 'realm_removed', deps.store)
+    if (withKeys) await deleteKeyVersions(db, realm)
+  })
+}
+
+/** Takes the rows of a realm away from a Realm that lost its name; sessions are the new owner's. True when it had any. */
+export async function withdrawRealm(deps: Deps, resourceUid: string): Promise<boolean> {
+  const known = deps.rows.realms.get(resourceUid)
+  if (known) await deleteRows(deps, known, async () => {})
+  return known !== undefined
+}
+
+async function deleteRows(
+  { store, rows }: Deps,
+  { realm, resourceUid }: { realm: string; resourceUid: string },
+  also: (db: Db, realm: string) => Promise<void>,
+): Promise<void> {
+  await rows.realms.write(resourceUid, async () => {
+    await store.transaction(async (db) => {
+      await deleteRealm(db, realm)
+      await also(db, realm)
+      await noteChange(db, { realm, kind: 'realm', key: realm }, store.now())
+    })
+    rows.forgetRealm(realm)
+  })
+}

@@ -1,0 +1,137 @@
+import { listClients } from '../../store/clients.ts'
+import type { ClientRow } from '../../store/clients.ts'
+import type { Db } from '../../store/db.ts'
+import { listRealms } from '../../store/realms.ts'
+import type { RealmRow } from '../../store/realms.ts'
+import { usernameKey } from '../../store/username.ts'
+import { listUsers } from '../../store/users.ts'
+import type { UserRow } from '../../store/users.ts'
+import { knownTable } from './known_table.ts'
+import type { Known, KnownRow } from './known_table.ts'
+import { clientDigest, clientSecretDigest, hashDigest, passwordState, realmDigest, userDigest } from './row_digest.ts'
+import type { Registered } from '../view/view.ts'
+
+export interface KnownClient extends KnownRow {
+  clientId: string
+  secretSource: string | null
+  secretDigest: string
+  previousValidUntil: Date | null
+}
+
+export interface KnownUser extends KnownRow {
+  subject: string
+  usernameKey: string
+  passwordSource: string | null
+  /** False: the hash, if any, must not be computed with, and is made anew. */
+  hasUsableHash: boolean
+  hashDigest: string
+  /** The hash is not the one that this process wrote. */
+  mustVerify: boolean
+}
+
+/**
+ * The rows of configuration as this process last read or wrote them. Loaded in bulk at the start and at each resync;
+ * between them, only this process writes them.
+ */
+export interface Rows extends Registered {
+  /** Reads all rows. Returns what differed from what was remembered, in words: somebody else wrote there. */
+  load(db: Db): Promise<string[]>
+
+  realms: Known<KnownRow, RealmRow>
+  clients: Known<KnownClient, ClientRow>
+  users: Known<KnownUser, UserRow>
+
+  clientOwner(realm: string, clientId: string): string | undefined
+  usernameOwner(realm: string, username: string): string | undefined
+  subjectOwner(realm: string, subject: string): string | undefined
+
+  /** Says why a Realm is not registered, to those that belong to it; undefined once it is. Returns whether that is news. */
+  refuseRealm(realmUid: string, reason: string | undefined): boolean
+  /** After all rows of a realm were deleted. */
+  forgetRealm(realm: string): void
+}
+
+export function createRows(): Rows {
+  const realms = knownTable<KnownRow, RealmRow>({
+    what: 'realm',
+    factOf: knownRealm,
+    names: [({ realm }) => realm],
+    compare: (before, fact) => ({ fact, isDrift: before.digest !== fact.digest }),
+  })
+  const clients = knownTable<KnownClient, ClientRow>({
+    what: 'client',
+    factOf: knownClient,
+    names: [({ realm, clientId }) => `${realm} ${clientId}`],
+    compare(before, fact) {
+      // Nobody else writes secrets there: one that is another is made anew, even if all else is as it was.
+      const isSecret = before.secretDigest !== fact.secretDigest
+      const read = isSecret ? { ...fact, secretSource: null, digest: '' } : fact
+      return { fact: read, isDrift: isSecret || before.digest !== fact.digest }
+    },
+  })
+  const users = knownTable<KnownUser, UserRow>({
+    what: 'user',
+    factOf: knownUser,
+    names: [({ realm, usernameKey: key }) => `${realm} ${key}`, ({ realm, subject }) => `${realm} ${subject}`],
+    compare: (before, fact) => ({
+      // Servers renew hashes, so another one is no drift; that it is one of the same password is to be seen.
+      fact: { ...fact, mustVerify: before.mustVerify || before.hashDigest !== fact.hashDigest },
+      isDrift: before.digest !== fact.digest,
+    }),
+  })
+  const refusals = new Map<string, string>()
+
+  return {
+    async load(db) {
+      const finish = [realms.beginLoad(), clients.beginLoad(), users.beginLoad()] as const
+      const [realmRows, clientRows, userRows] = [await listRealms(db), await listClients(db), await listUsers(db)]
+      return [...finish[0](realmRows), ...finish[1](clientRows), ...finish[2](userRows)]
+    },
+    realms,
+    clients,
+    users,
+    realmOwner: (realm) => realms.ownerOf(0, realm),
+    hasRealmAt: (path) => realms.atPath(path) !== undefined,
+    realmRefusal: (realmUid) => refusals.get(realmUid),
+    subjectOf(realm, userUid) {
+      const known = users.get(userUid)
+      return known?.realm === realm ? known.subject : undefined
+    },
+    clientOwner: (realm, clientId) => clients.ownerOf(0, `${realm} ${clientId}`),
+    usernameOwner: (realm, username) => users.ownerOf(0, `${realm} ${usernameKey(username)}`),
+    subjectOwner: (realm, subject) => users.ownerOf(1, `${realm} ${subject}`),
+    refuseRealm(realmUid, reason) {
+      const isNews = refusals.get(realmUid) !== reason
+      if (reason === undefined) refusals.delete(realmUid)
+      else refusals.set(realmUid, reason)
+      return isNews
+    },
+    forgetRealm(realm) {
+      for (const table of [realms, clients, users]) {
+        for (const known of table.all()) if (known.realm === realm) table.gone(known.resourceUid)
+      }
+    },
+  }
+}
+
+function knownRealm(row: RealmRow): KnownRow {
+  return { ...common(row), digest: realmDigest(row) }
+}
+
+function knownClient(row: ClientRow): KnownClient {
+  const { clientId, secretSource, previousValidUntil } = row
+  const secretDigest = clientSecretDigest(row)
+  return { ...common(row), digest: clientDigest(row), clientId, secretSource, secretDigest, previousValidUntil }
+}
+
+function knownUser(row: UserRow): KnownUser {
+  const { subject, passwordSource } = row
+  const state = passwordState(row.passwordHash)
+  const names = { subject, usernameKey: usernameKey(row.username) }
+  const password = { passwordSource, hasUsableHash: state === 'usable', mustVerify: false }
+  return { ...common(row), ...names, digest: userDigest(row, state), hashDigest: hashDigest(row), ...password }
+}
+
+function common({ resourceUid, namespace, name, realm }: Omit<KnownRow, 'digest'>): Omit<KnownRow, 'digest'> {
+  return { resourceUid, namespace, name, realm }
+}

@@ -1,0 +1,104 @@
+import type { Logger } from 'pino'
+import { sweepChanges } from '../../store/changes.ts'
+import { sweepLoginFailures } from '../../store/login_failures.ts'
+import { sweepReplicas } from '../../store/replicas.ts'
+import { deleteStrayGrants, listRoleAssignments } from '../../store/role_assignments.ts'
+import { sweepSessions } from '../../store/sessions.ts'
+import { removeClient } from '../client/rows.ts'
+import type { ListIdentities } from './list_identities.ts'
+import { removeRealm } from '../realm/rows.ts'
+import type { Known, KnownRow } from './known_table.ts'
+import { endOrphan } from '../role_assignment/end_orphan.ts'
+import type { Rows } from './rows.ts'
+import { KINDS } from '../source/resource.ts'
+import type { Kind } from '../source/resource.ts'
+import type { ResourceSource } from '../source/resource_source.ts'
+import type { StoreAccess } from './store_access.ts'
+import { removeUser } from '../user/rows.ts'
+
+export interface SweepDeps {
+  source: ResourceSource
+  store: StoreAccess
+  rows: Rows
+  identities: ListIdentities
+  log: Logger
+  drifted: (what: string) => void
+}
+
+/**
+ * Removes rows whose resource is gone without having told: a finalizer removed by hand, an operator that was away.
+ * Only where the list of the kind is complete and the one that the rows were made from. Returns the kinds that have to
+ * be swept later.
+ */
+export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
+  const { source, identities, log } = deps
+  await identities.load()
+  const later: Kind[] = []
+  for (const kind of KINDS) {
+    const complete = source.completeList(kind)
+    if (!complete) {
+      later.push(kind)
+      continue
+    }
+    // A grant that nobody's object asks for any more ends, whatever became of the kind.
+    if (kind === 'RoleAssignment') await sweepAssignments(deps)
+    else if (identities.areSame(kind)) await sweepKind(kind, deps)
+    else {
+      const { length: missing } = orphansOf(kind, deps)
+      // All are back, so what goes from now on is meant to.
+      if (missing === 0) await identities.record(kind, complete.identity)
+      const message =
+        `${kind} was re-created, so rows of objects that are not there now stay; ` +
+        `"realmkeeper operator --accept-empty ${kind}" lets them go (in the chart: operator.acceptEmpty)`
+      if (missing > 0) log.warn({ rows: missing }, message)
+    }
+  }
+  return later
+}
+
+async function sweepKind(kind: Exclude<Kind, 'RoleAssignment'>, deps: SweepDeps): Promise<void> {
+  for (const orphan of orphansOf(kind, deps)) {
+    deps.log.info({ resource: `${kind}/${orphan.namespace}/${orphan.name}` }, 'its resource is gone: row removed')
+    if (kind === 'Realm') await removeRealm(deps, orphan)
+    else if (kind === 'Client') await removeClient(deps, orphan.resourceUid)
+    else await removeUser(deps, orphan.resourceUid)
+  }
+}
+
+/** Rows whose resource is not there. */
+function orphansOf(kind: Kind, { source, rows }: SweepDeps): KnownRow[] {
+  const present = new Set(source.list(kind).map(({ metadata }) => metadata.uid))
+  return [...known(kind, rows).all()].filter(({ resourceUid }) => !present.has(resourceUid))
+}
+
+function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRow, never>, 'all'> {
+  if (kind === 'Realm') return realms
+  return kind === 'Client' ? clients : users
+}
+
+async function sweepAssignments({ source, store, log, drifted }: SweepDeps): Promise<void> {
+  // Rows first: what has one by now and is not there afterwards is gone. The other way round it may be new.
+  const assignments = await listRoleAssignments(store.db)
+  const uids = source.list('RoleAssignment').map(({ metadata }) => metadata.uid)
+  const present = new Set(uids)
+  for (const assignment of assignments) {
+    if (present.has(assignment.resourceUid)) continue
+    const { namespace, name } = assignment
+    log.info({ resource: `RoleAssignment/${namespace}/${name}` }, 'its resource is gone: what it granted ends')
+    await endOrphan(store, assignment)
+  }
+  // Grants whose assignment has not even a row: somebody wrote them by hand, or lost the other table.
+  const strays = await store.transaction((db) => deleteStrayGrants(db, uids))
+  for (const uid of strays) drifted(`granted roles of uid ${uid}: there is no such RoleAssignment`)
+}
+
+/** Forgets what time has made useless. */
+export async function sweepExpired({ db, now }: StoreAccess): Promise<void> {
+  const at = now()
+  while ((await sweepSessions(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE);
+  while ((await sweepLoginFailures(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE);
+  await sweepChanges(db, at)
+  await sweepReplicas(db, at)
+}
+
+const EXPIRED_AT_ONCE = 5_000

@@ -1,0 +1,133 @@
+import type { ReconcilerDeps } from '../deps.ts'
+import { notReady, ready } from '../controller/reconciler.ts'
+import type { Reconciler } from '../controller/reconciler.ts'
+import { realmPathOf, relation, subjectOf } from '../view/relations.ts'
+import { realmName } from '../realm/name.ts'
+import { pathOf } from '../view/resource_types.ts'
+import type { UserResource } from '../view/resource_types.ts'
+import { userDigest } from '../rows/row_digest.ts'
+import type { KnownUser } from '../rows/rows.ts'
+import { desiredPassword, wasNewlineDropped } from './user_password.ts'
+import { removeFormerUser, removeUser, saveUser, withdrawUser } from './rows.ts'
+import type { UserWrite } from './rows.ts'
+import type { View } from '../view/view.ts'
+
+type Deps = Pick<ReconcilerDeps, 'store' | 'rows' | 'secrets' | 'passwords'>
+
+/** Keeps one row of `users` equal to one User resource. */
+export function userReconciler(deps: Deps): Reconciler<'User'> {
+  const { rows } = deps
+  return {
+    async reconcile(user, view) {
+      const realm = view.realmFor(user)
+      if (!realm.admitted) {
+        const changed = await withdrawUser(deps, user.metadata.uid)
+        return notReady(realm.reason, realm.message, { changed, fields: { subject: undefined } })
+      }
+
+      const taken = takenName(user, realm.name, view, rows)
+      if (taken) return notReady(taken.reason, taken.message)
+
+      const known = knownIn(realm.name, rows.users.get(user.metadata.uid))
+      const password = await desiredPassword(user, known, realm.resource, deps)
+      // Without a row there is nothing to keep in force: it is made when the password is there.
+      if (password.problem && !known) return notReady(password.problem.reason, password.problem.message)
+
+      const subject = known?.subject ?? subjectOf(user)
+      const row = { ...desiredRow(user, realm.name, subject), passwordSource: password.source }
+      const isNewHash = typeof password.write.passwordHash === 'string'
+      const changed = isNewHash || known?.digest !== userDigest(row, password.state)
+      if (changed) {
+        const written = await saveUser(deps, { row, ...password.write })
+        if (written === 'username_taken') return notReady('UsernameTaken', usernameTaken(user))
+        if (written !== 'written') return notReady('SubjectTaken', subjectTaken(subject, pathOf(written.subjectOwner)))
+      }
+
+      const rest = { changed, fields: { subject } }
+      if (subject !== subjectOf(user)) return notReady('SubjectImmutable', subjectImmutable(user, subject), rest)
+      if (password.problem) return notReady(password.problem.reason, `${password.problem.message}; ${KEPT}`, rest)
+      return ready('Registered', registered(user, realm.name, password.source), rest)
+    },
+
+    async finalize(user, view) {
+      const { name, namespace = user.metadata.namespace } = user.spec.realmRef
+      const realm = view.find('Realm', namespace, name)
+      // For a row that somebody dropped before; without its realm nobody can use its sessions anyway.
+      const claim = realm && { realm: realmName(realm), subject: subjectOf(user), ...pathParts(user) }
+      await removeFormerUser(deps, { resourceUid: user.metadata.uid, ...pathParts(user) })
+      await removeUser(deps, user.metadata.uid, claim)
+    },
+  }
+}
+
+function pathParts({ metadata: { namespace, name } }: UserResource): { namespace: string; name: string } {
+  return { namespace, name }
+}
+
+/** The name that somebody else holds, if any: of two that claim one, both see the same holder. */
+function takenName(
+  user: UserResource,
+  realm: string,
+  view: View,
+  rows: Deps['rows'],
+): { reason: string; message: string } | undefined {
+  const path = realmPathOf(user)
+  const { username } = user.spec
+  const byName = view.holderOf('User', relation.username(path, username), rows.usernameOwner(realm, username))
+  if (byName && byName.metadata.uid !== user.metadata.uid) {
+    return { reason: 'UsernameTaken', message: usernameTaken(user, pathOf(byName.metadata)) }
+  }
+  const subject = subjectOf(user)
+  const bySubject = view.holderOf('User', relation.subject(path, subject), rows.subjectOwner(realm, subject))
+  if (bySubject && bySubject.metadata.uid !== user.metadata.uid) {
+    return { reason: 'SubjectTaken', message: subjectTaken(subject, pathOf(bySubject.metadata)) }
+  }
+  return undefined
+}
+
+function knownIn(realm: string, known: KnownUser | undefined): KnownUser | undefined {
+  return known?.realm === realm ? known : undefined
+}
+
+function desiredRow(
+  { metadata, spec }: UserResource,
+  realm: string,
+  subject: string,
+): Omit<UserWrite['row'], 'passwordSource'> {
+  return {
+    realm,
+    subject,
+    resourceUid: metadata.uid,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    generation: metadata.generation,
+    username: spec.username,
+    email: spec.email ?? null,
+    emailVerified: spec.emailVerified,
+    firstName: spec.firstName ?? null,
+    lastName: spec.lastName ?? null,
+    enabled: spec.enabled,
+    attributes: spec.attributes ?? {},
+    subjectPinned: spec.subject !== undefined,
+  }
+}
+
+function registered({ spec }: UserResource, realm: string, source: string | null): string {
+  if (!spec.passwordSecretRef) return `registered in realm "${realm}", without a password`
+  return `registered in realm "${realm}"${wasNewlineDropped(source) ? '; a newline at the end of the password was dropped' : ''}`
+}
+
+const KEPT = 'what was registered before stays in force'
+
+function usernameTaken({ spec }: UserResource, holder = 'another User'): string {
+  return `username "${spec.username}" belongs to ${holder}`
+}
+
+function subjectTaken(subject: string, holder: string): string {
+  return `subject "${subject}" belongs to ${holder} for ever: values may be encrypted for it`
+}
+
+function subjectImmutable({ spec }: UserResource, subject: string): string {
+  const wanted = spec.subject === undefined ? 'spec.subject cannot be removed' : `it cannot become "${spec.subject}"`
+  return `the subject in use is "${subject}" and is immutable: ${wanted}`
+}

@@ -1,0 +1,87 @@
+import { findUserByUid } from '../../store/users.ts'
+import type { ReconcilerDeps } from '../deps.ts'
+import { passwordIn } from './password.ts'
+import { hashParameters } from '../../store/stored_hash.ts'
+import { referencedValue, sourceText } from '../view/referenced_secret.ts'
+import { pathOf } from '../view/resource_types.ts'
+import type { RealmResource, UserResource } from '../view/resource_types.ts'
+import type { PasswordState } from '../rows/row_digest.ts'
+import type { KnownUser } from '../rows/rows.ts'
+import { KEEP_HASH } from './rows.ts'
+import type { UserWrite } from './rows.ts'
+
+export interface DesiredPassword {
+  /** Which state of which Secret the password comes from. */
+  source: string | null
+  state: PasswordState
+  write: Pick<UserWrite, 'passwordHash' | 'passwordChanged'>
+  /** Why the password that is asked for cannot be used; the one before, if any, stays. */
+  problem?: { reason: string; message: string }
+}
+
+/**
+ * What a User's row is to hold as password. Hashed only when the Secret changed, or when what is stored cannot be
+ * used; a Secret that was only touched keeps hash and sessions.
+ */
+export async function desiredPassword(
+  { metadata, spec }: UserResource,
+  known: KnownUser | undefined,
+  realm: RealmResource,
+  { store, rows, secrets, passwords }: Pick<ReconcilerDeps, 'store' | 'rows' | 'secrets' | 'passwords'>,
+): Promise<DesiredPassword> {
+  const ref = spec.passwordSecretRef
+  if (!ref) return none(known?.hasUsableHash === true)
+  const name = { namespace: metadata.namespace, name: ref.name }
+  const version = secrets.version(name)
+  if (
+    known?.hasUsableHash &&
+    !known.mustVerify &&
+    version &&
+    isMadeFrom(known.passwordSource, sourceText(version, ref.key))
+  ) {
+    return kept(known)
+  }
+
+  const value = await referencedValue(secrets, name, ref.key)
+  if (!value.found) return { ...kept(known), problem: { reason: value.reason, message: value.message } }
+  const read = passwordIn(value.bytes)
+  if (!read.usable) {
+    const message = `${read.message} (Secret ${pathOf(name)}, entry "${ref.key}")`
+    return { ...kept(known), problem: { reason: 'PasswordRefused', message } }
+  }
+
+  const source = `${sourceText(value.version, ref.key)}${read.newlineDropped ? NEWLINE_DROPPED : ''}`
+  if (known?.hasUsableHash) {
+    const present = await findUserByUid(store.db, known.realm, known.resourceUid)
+    if (
+      present?.passwordHash &&
+      hashParameters(present.passwordHash) !== undefined &&
+      (await passwords.matches(present.passwordHash, read.password))
+    ) {
+      rows.users.amend({ ...known, mustVerify: false })
+      return { ...kept(known), source }
+    }
+  }
+  const passwordHash = await passwords.hash(read.password, realm.spec.passwordHashing)
+  return { source, state: 'usable', write: { passwordHash, passwordChanged: known?.hasUsableHash === true } }
+}
+
+const NEWLINE_DROPPED = ' newline'
+
+/** Whether the newline at the end of the password's entry was dropped. */
+export function wasNewlineDropped(source: string | null): boolean {
+  return source?.endsWith(NEWLINE_DROPPED) === true
+}
+
+function isMadeFrom(source: string | null, text: string): boolean {
+  return source === text || source === `${text}${NEWLINE_DROPPED}`
+}
+
+function kept(known: KnownUser | undefined): DesiredPassword {
+  if (!known?.hasUsableHash) return none(false)
+  return { source: known.passwordSource, state: 'usable', write: { passwordHash: KEEP_HASH, passwordChanged: false } }
+}
+
+function none(passwordChanged: boolean): DesiredPassword {
+  return { source: null, state: 'none', write: { passwordHash: null, passwordChanged } }
+}

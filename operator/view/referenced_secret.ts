@@ -1,0 +1,48 @@
+import { KEYRING_LABEL } from '../realm/keyring/keyring_secret.ts'
+import { NotYet } from '../controller/not_yet.ts'
+import { pathOf } from './resource_types.ts'
+import type { Secret, SecretAccess, SecretName, SecretVersion } from '../source/resource_source.ts'
+
+export type ReferencedValue =
+  | { found: true; bytes: Buffer; version: SecretVersion }
+  | { found: false; reason: 'SecretNotFound' | 'SecretRefused'; message: string }
+
+/**
+ * Reads one entry of a Secret that a resource names. Keyrings are refused: a value taken from one would be readable
+ * through whatever it is used for. Throws NotYet when the Secret is there and cannot be read at present.
+ */
+export async function referencedValue(secrets: SecretAccess, name: SecretName, key: string): Promise<ReferencedValue> {
+  if (!secrets.version(name)) return notFound(`there is no Secret ${pathOf(name)}`)
+  const secret = await readPresent(secrets, name)
+  if (secret.labels[KEYRING_LABEL] !== undefined) {
+    const message = `Secret ${pathOf(name)} carries the label ${KEYRING_LABEL}: keyrings cannot be referenced`
+    return { found: false, reason: 'SecretRefused', message }
+  }
+  const bytes = Object.hasOwn(secret.data, key) ? secret.data[key] : undefined
+  if (!bytes) return notFound(`Secret ${pathOf(name)} has no entry "${key}"`)
+  return { found: true, bytes, version: secret.version }
+}
+
+async function readPresent(secrets: SecretAccess, name: SecretName): Promise<Secret> {
+  const secret = await secrets.read(name)
+  if (!secret) throw new NotYet(`Secret ${pathOf(name)} cannot be read at present`)
+  return secret
+}
+
+/** Says which state of which entry something was made from, so that it is made again only when that changes. */
+export function sourceText({ uid, resourceVersion }: SecretVersion, key: string): string {
+  return `${uid} ${resourceVersion} ${key}`
+}
+
+/** The bytes as text; undefined when they are not UTF-8. A byte order mark is part of the text. */
+export function utf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function notFound(message: string): ReferencedValue {
+  return { found: false, reason: 'SecretNotFound', message }
+}

@@ -1,0 +1,118 @@
+import { usernameKey } from '../../store/username.ts'
+import { keyringSecretName } from '../realm/keyring/keyring_secret.ts'
+import { realmName } from '../realm/name.ts'
+import { pathOf } from './resource_types.ts'
+import type {
+  ClientResource,
+  NamesRealm,
+  RealmResource,
+  RoleAssignmentResource,
+  UserResource,
+} from './resource_types.ts'
+import type { SecretName } from '../source/resource_source.ts'
+
+/**
+ * How resources hang together, as texts: `uses` is what a resource looks at when it is reconciled, `is` what others
+ * can know it by. A change of what a resource is makes those look again that use it. Two that claim one name both use
+ * it and are it, so that the end of one lets the other have it.
+ */
+export interface Relations {
+  is: string[]
+  uses: string[]
+}
+
+export const relation = {
+  realm: (path: string) => `Realm ${path}`,
+  user: (path: string) => `User ${path}`,
+  secret: (name: SecretName) => `Secret ${pathOf(name)}`,
+  realmName: (name: string) => `realm name ${name}`,
+  clientId: (realm: string, clientId: string) => `client id ${realm} ${clientId}`,
+  username: (realm: string, username: string) => `username ${realm} ${usernameKey(username)}`,
+  subject: (realm: string, subject: string) => `subject ${realm} ${subject}`,
+  /** Whatever counts in the status or the keys of a Realm and is said elsewhere. */
+  realmDetails: (path: string) => `details of Realm ${path}`,
+}
+
+/** The role whose holder makes field encryption possible in a realm. */
+export const REALM_ADMIN_ROLE = 'svc-realm-admin'
+
+export function realmRelations(realm: RealmResource, keyringNamespace: string): Relations {
+  const path = pathOf(realm.metadata)
+  const name = realmName(realm)
+  const license = realm.spec.identityProvider?.licenseSecretRef
+  return {
+    is: [relation.realm(path), relation.realmName(name)],
+    uses: [
+      relation.realmName(name),
+      relation.realmDetails(path),
+      relation.secret({ namespace: keyringNamespace, name: keyringSecretName(name) }),
+      ...(license ? [relation.secret({ namespace: realm.metadata.namespace, name: license.name })] : []),
+    ],
+  }
+}
+
+export function clientRelations(client: ClientResource): Relations {
+  const realm = realmPathOf(client)
+  const own = relation.clientId(realm, client.spec.clientId)
+  const secret = clientSecretName(client)
+  const audiences = (client.spec.audiences ?? []).map((audience) => relation.clientId(realm, audience))
+  // How long its tokens live counts for how long a signing key has to verify.
+  const outlives = client.spec.accessTokenLifetimeSeconds !== undefined
+  return {
+    is: [own, ...(outlives ? [relation.realmDetails(realm)] : [])],
+    uses: [
+      relation.realm(realm),
+      own,
+      ...audiences,
+      ...(secret ? [relation.secret({ namespace: client.metadata.namespace, name: secret })] : []),
+    ],
+  }
+}
+
+export function userRelations(user: UserResource): Relations {
+  const realm = realmPathOf(user)
+  const claims = [relation.username(realm, user.spec.username), relation.subject(realm, subjectOf(user))]
+  const secret = user.spec.passwordSecretRef
+  return {
+    is: [relation.user(pathOf(user.metadata)), ...claims],
+    uses: [
+      relation.realm(realm),
+      ...claims,
+      ...(secret ? [relation.secret({ namespace: user.metadata.namespace, name: secret.name })] : []),
+    ],
+  }
+}
+
+export function roleAssignmentRelations(assignment: RoleAssignmentResource): Relations {
+  const realm = realmPathOf(assignment)
+  const { subject, roles } = assignment.spec
+  const serving = assignment.status?.granted?.serving?.roles ?? []
+  const countsForRealm =
+    subject.kind === 'Group' || roles.includes(REALM_ADMIN_ROLE) || serving.includes(REALM_ADMIN_ROLE)
+  return {
+    is: countsForRealm ? [relation.realmDetails(realm)] : [],
+    uses: [
+      relation.realm(realm),
+      ...(subject.kind === 'User'
+        ? [relation.user(pathOf({ namespace: assignment.metadata.namespace, name: subject.name }))]
+        : []),
+    ],
+  }
+}
+
+/** `namespace/name` of the Realm that a resource names. */
+export function realmPathOf({ metadata, spec }: NamesRealm): string {
+  return pathOf({ namespace: spec.realmRef.namespace ?? metadata.namespace, name: spec.realmRef.name })
+}
+
+/** The `sub` that a User claims: by default its uid, so that rows rebuilt from the cluster keep their subjects. */
+export function subjectOf({ metadata, spec }: UserResource): string {
+  return spec.subject ?? metadata.uid
+}
+
+/** The Secret that holds, or will hold, a Client's secret; undefined for a Public one. */
+export function clientSecretName({ metadata, spec }: ClientResource): string | undefined {
+  if (spec.type === 'Public') return undefined
+  const { secretRef, generate } = spec.clientSecret ?? {}
+  return secretRef?.name ?? generate?.secretName ?? `${metadata.name}-client`
+}

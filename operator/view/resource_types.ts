@@ -1,0 +1,31 @@
+import type { ClientSpec, ClientStatus } from '../../crds/client.gen.ts'
+import type { RealmSpec, RealmStatus } from '../../crds/realm.gen.ts'
+import type { RoleAssignmentSpec, RoleAssignmentStatus } from '../../crds/role_assignment.gen.ts'
+import type { UserSpec, UserStatus } from '../../crds/user.gen.ts'
+import type { Condition, Kind, ObjectMeta, Resource } from '../source/resource.ts'
+
+export type RealmResource = Resource<RealmSpec, RealmStatus>
+export type ClientResource = Resource<ClientSpec, ClientStatus>
+export type UserResource = Resource<UserSpec, UserStatus>
+export type RoleAssignmentResource = Resource<RoleAssignmentSpec, RoleAssignmentStatus>
+
+interface ByKind {
+  Realm: RealmResource
+  Client: ClientResource
+  User: UserResource
+  RoleAssignment: RoleAssignmentResource
+}
+
+/** The resource of a kind. Sources validate and default what they hand out, so that the types hold. */
+export type ResourceOf<K extends Kind> = ByKind[K]
+
+/** Any resource that belongs to a realm. */
+export type NamesRealm = Resource<{ realmRef: { name: string; namespace?: string } }>
+
+/** What the operator found out; times and generations are the controller's part. */
+export type Observation = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+
+/** `namespace/name`, as people write it. */
+export function pathOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
+  return `${namespace}/${name}`
+}

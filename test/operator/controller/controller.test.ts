@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { createController } from '../../../operator/controller/controller.ts'
+import type { ControllerDeps } from '../../../operator/controller/controller.ts'
+import { NotYet } from '../../../operator/controller/not_yet.ts'
+import type { Resource } from '../../../operator/source/resource.ts'
+import { createLog } from '../../../process/log.ts'
+import { fakeClock } from '../../support/fake_clock.ts'
+
+test('one that waited, went and came back is as new: nothing is said of it sooner', async () => {
+  const clock = fakeClock()
+  let resource: Resource | undefined
+  let written = 0
+  const source = { get: () => resource, completeList: () => undefined, writeStatus: async () => void (written += 1) }
+  const view = {
+    realmFor() {
+      throw new NotYet('its Realm is not registered yet')
+    },
+  }
+  const reconciler = { reconcile: () => Promise.reject(new Error('not reached')), finalize: async () => {} }
+  const log = createLog({ name: 'test', level: 'error' })
+  const rest = { log, clock, random: () => 0, now: () => new Date(), wakeUsersOf: () => {}, onDeposed: () => {} }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a waiting object is asked
+  const controller = createController('User', reconciler, 1, { source, view, ...rest } as unknown as ControllerDeps)
+  const metadata = { name: 'alice', namespace: 'shop', generation: 1, resourceVersion: '1', creationTimestamp: '' }
+  const alice = (uid: string): Resource => ({
+    apiVersion: '',
+    kind: 'User',
+    metadata: { ...metadata, uid },
+    spec: { realmRef: { name: 'shop' } },
+  })
+
+  resource = alice('one')
+  controller.enqueue('shop/alice')
+  await clock.pass(29_000)
+  resource = undefined
+  controller.enqueue('shop/alice')
+  await clock.pass(10_000)
+  resource = alice('two')
+  controller.enqueue('shop/alice')
+  await clock.pass(20_000)
+  expect(written).toBe(0)
+  await clock.pass(60_000)
+  expect(written).toBeGreaterThan(0)
+  await controller.stop()
+})

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { notReady, ready } from '../../../operator/controller/reconciler.ts'
+import type { Outcome } from '../../../operator/controller/reconciler.ts'
+import type { Condition, Resource } from '../../../operator/source/resource.ts'
+import { statusPatch, transitionEvents } from '../../../operator/controller/status.ts'
+
+function resource(conditions: Partial<Condition>[] = [], rest: object = {}, generation = 3): Resource {
+  return {
+    apiVersion: 'realmkeeper.io/v1alpha1',
+    kind: 'Client',
+    metadata: {
+      name: 'web',
+      namespace: 'default',
+      uid: 'u1',
+      generation,
+      resourceVersion: '7',
+      creationTimestamp: '2030-01-01T00:00:00Z',
+    },
+    spec: {},
+    status: {
+      observedGeneration: generation,
+      conditions: conditions.map((condition) => ({
+        type: 'Ready',
+        status: 'True',
+        reason: 'Registered',
+        message: 'all is well',
+        observedGeneration: generation,
+        lastTransitionTime: '2030-01-01T00:00:00Z',
+        ...condition,
+      })),
+      ...rest,
+    },
+  }
+}
+
+describe('a status patch', () => {
+  const outcome = ready('Registered', 'all is well', { fields: { secretName: 'web-client', gone: undefined } })
+  const said = { secretName: 'web-client' }
+
+  test('is not made when the status says so already', () => {
+    expect(statusPatch(resource([{}], said), outcome)).toBeUndefined()
+  })
+
+  // Each row is the status above with one thing different.
+  test.each([
+    ['without conditions', resource([], said)],
+    ['with another status', resource([{ status: 'False' }], said)],
+    ['with another reason', resource([{ reason: 'Other' }], said)],
+    ['with another message', resource([{ message: 'other' }], said)],
+    ['of another generation', resource([{ observedGeneration: 2 }], said)],
+    ['without its generation', resource([{}], { ...said, observedGeneration: undefined })],
+    ['with another field', resource([{}], { secretName: 'other' })],
+    ['without a field', resource([{}], {})],
+    ['with a field too many', resource([{}], { ...said, gone: 'x' })],
+  ])('is made for one %s', (_what, before) => {
+    expect(statusPatch(before, outcome)).toMatchObject({
+      observedGeneration: 3,
+      conditions: [{ type: 'Ready', status: 'True', reason: 'Registered', observedGeneration: 3 }],
+      fields: { secretName: 'web-client', gone: undefined },
+    })
+  })
+
+  test('is made for entries to drop, and leaves conditions of others alone', () => {
+    const before = resource([{}, { type: 'Approved', reason: 'Fine' }], said)
+    expect(statusPatch(before, outcome)).toBeUndefined()
+    expect(statusPatch(before, { ...outcome, removeApprovals: ['old'] })).toMatchObject({ removeApprovals: ['old'] })
+  })
+
+  test('does not see a difference in the order of members', () => {
+    const keys = { signing: [{ kid: 'k', state: 'active' }] }
+    const reordered = { signing: [{ state: 'active', kid: 'k', since: undefined }] }
+    const before = resource([{}], { keys })
+    expect(statusPatch(before, ready('Registered', 'all is well', { fields: { keys: reordered } }))).toBeUndefined()
+  })
+
+  test('row 127: what users wrote becomes one bounded line without control characters', () => {
+    const nasty = `role "\u001b[31mred\u001b[0m\nroot\r\u202e" ${'x'.repeat(32 * 1024)}`
+    const message = statusPatch(resource(), notReady('Nasty', nasty))?.conditions[0]?.message ?? ''
+    expect(message.length).toBeLessThan(1_100)
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    expect(message).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/)
+    expect(message).toContain('red')
+    const [event] = transitionEvents(resource(), notReady('Nasty', nasty))
+    expect(event?.message).toBe(message)
+  })
+})
+
+describe('Events', () => {
+  const failing = notReady('SecretNotFound', 'there is no Secret')
+  const conditions = (...turned: [string, 'True' | 'False', string][]): Outcome => ({
+    conditions: turned.map(([type, status, reason]) => ({ type, status, reason, message: reason })),
+  })
+  const reasons = (before: Resource, outcome: Outcome) => transitionEvents(before, outcome).map(({ reason }) => reason)
+
+  test.each<[string, Resource, Outcome, string[]]>([
+    ['success at first sight', resource([]), ready('Registered', 'x'), []],
+    ['recovery', resource([{ status: 'False', reason: 'SecretNotFound' }]), ready('Registered', 'x'), []],
+    ['failure at first sight', resource([]), failing, ['SecretNotFound']],
+    ['a turn', resource([{}]), failing, ['SecretNotFound']],
+    ['a failure said before', resource([{ status: 'False', reason: 'SecretNotFound' }]), failing, []],
+    ['another failure', resource([{ status: 'False', reason: 'RealmNotFound' }]), failing, ['SecretNotFound']],
+    [
+      'one cause of two conditions',
+      resource([]),
+      conditions(['Ready', 'False', 'KeyringLost'], ['KeysReady', 'False', 'KeyringLost']),
+      ['KeyringLost'],
+    ],
+    [
+      'what was never so',
+      resource([]),
+      conditions(['Ready', 'True', 'Available'], ['LicenseValid', 'False', 'NoLicense']),
+      [],
+    ],
+    [
+      'what lapsed',
+      resource([{}, { type: 'LicenseValid' }]),
+      conditions(['Ready', 'True', 'Available'], ['LicenseValid', 'False', 'LicenseExpired']),
+      ['LicenseExpired'],
+    ],
+    [
+      'what the reconciler tells itself',
+      resource([{}]),
+      { ...notReady('PendingApproval', 'x'), events: [{ type: 'Normal', reason: 'Requested', message: 'x' }] },
+      ['Requested'],
+    ],
+    [
+      'what the reconciler asks for',
+      resource([{}]),
+      { ...ready('Registered', 'x'), events: [{ type: 'Normal', reason: 'Granted', message: 'x' }] },
+      ['Granted'],
+    ],
+  ])('for %s', (_what, before, outcome, expected) => {
+    expect(reasons(before, outcome)).toEqual(expected)
+  })
+})

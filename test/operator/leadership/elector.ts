@@ -1,0 +1,58 @@
+// A process of its own that leads while it holds a Lease, and writes to Postgres as an operator does: run by the tests,
+// which put it to sleep. Says on standard output what happens to it.
+import { processClock } from '../../../kubernetes/clock.ts'
+import { runWhileLeading } from '../../../operator/leadership/leader_election.ts'
+import type { Term } from '../../../operator/leadership/leader_election.ts'
+import { leaseClient } from '../../../operator/leadership/lease_client.ts'
+import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
+import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
+import { createLog } from '../../../process/log.ts'
+import { createPool } from '../../../store/db.ts'
+import { inFencedTransaction, takeEpoch } from '../../../store/operator_epoch.ts'
+
+const [kubeconfig = '', databaseUrl = '', holder = '', lease = ''] = process.argv.slice(2)
+
+const pool = createPool({ connectionString: databaseUrl, applicationName: holder, queryTimeoutMillis: 10_000 })
+const client = createApiClient({
+  connect: () => loadKubeConfig({ file: kubeconfig }),
+  mayWrite: () => true,
+  clock: processClock,
+  timeoutMillis: 1_000,
+})
+
+/** Writes without asking whether it leads: only the fence is left. */
+async function lead({ signal }: Term): Promise<void> {
+  const epoch = await takeEpoch(pool, holder)
+  console.log(`leads with epoch ${epoch}`)
+  while (!signal.aborted) {
+    await inFencedTransaction(pool, epoch, (db) =>
+      db.query('insert into written (holder, epoch) values ($1, $2)', [holder, epoch]),
+    )
+    console.log('wrote')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  console.log('ended its term')
+}
+
+// Timers of the clock keep no process alive.
+const alive = setInterval(() => {}, 60_000)
+const election = runWhileLeading(
+  {
+    lease: leaseClient(client, { namespace: 'default', name: lease }),
+    holder,
+    clock: processClock,
+    now: () => new Date(),
+    random: Math.random,
+    log: createLog({ name: holder, level: 'info', destination: { write: () => {} } }),
+    times: { durationSeconds: 2, renewDeadlineMillis: 1_200, retryMillis: 300 },
+  },
+  lead,
+)
+process.once('SIGTERM', () => void election.stop())
+
+await election.ended.catch((error: unknown) => {
+  console.log(error instanceof Error ? `${error.name}: ${error.message}` : 'failed')
+})
+clearInterval(alive)
+await pool.end()
+client.close()

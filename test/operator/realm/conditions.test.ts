@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { encryptionCondition, preconditionConditions, preconditions } from '../../../operator/realm/conditions.ts'
+import type { AdminUntil, EncryptionFacts } from '../../../operator/realm/conditions.ts'
+import type { LicenseState } from '../../../operator/realm/license.ts'
+import type { RealmResource } from '../../../operator/view/resource_types.ts'
+
+const UNTIL = new Date('2030-06-01T00:00:00Z')
+const LICENSED: LicenseState = {
+  condition: { type: 'LicenseValid', status: 'True', reason: 'Licensed', message: 'valid' },
+  expiresAt: UNTIL,
+}
+const UNLICENSED: LicenseState = {
+  condition: { type: 'LicenseValid', status: 'False', reason: 'LicenseUnknownKey', message: 'signed by none' },
+}
+const GOOD: EncryptionFacts = { wanted: 1, refused: [], unlisted: [], keysTrouble: undefined, hasPrimaryKey: true }
+
+function realm(enabled: boolean): RealmResource {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that is looked at
+  return { spec: { identityGovernance: { enabled, requiredApprovals: 2 } } } as RealmResource
+}
+
+const NOTHING_MISSING = { missing: [], licenseExpiresAt: UNTIL.toISOString() }
+
+test.each<[string, boolean, LicenseState, AdminUntil, ReturnType<typeof preconditions>]>([
+  ['all are there', true, LICENSED, null, NOTHING_MISSING],
+  ['the administrator ends', true, LICENSED, UNTIL, { ...NOTHING_MISSING, realmAdminUntil: UNTIL.toISOString() }],
+  ['no administrator', true, LICENSED, undefined, { ...NOTHING_MISSING, missing: ['RealmAdminNotAssigned'] }],
+  ['no governance', false, LICENSED, null, { ...NOTHING_MISSING, missing: ['GovernanceDisabled'] }],
+  ['no license', true, UNLICENSED, null, { missing: ['LicenseUnknownKey'] }],
+  [
+    'nothing',
+    false,
+    UNLICENSED,
+    undefined,
+    { missing: ['LicenseUnknownKey', 'GovernanceDisabled', 'RealmAdminNotAssigned'] },
+  ],
+])('preconditions of field encryption: %s', (_what, governed, license, adminUntil, expected) => {
+  expect(preconditions(preconditionConditions(realm(governed), license, adminUntil), license, adminUntil)).toEqual(
+    expected,
+  )
+})
+
+const MET = preconditionConditions(realm(true), LICENSED, null)
+const UNMET = preconditionConditions(realm(false), UNLICENSED, undefined)
+const REFUSED = [{ message: 'tag "dob" belongs to the field "birth" for ever' }]
+const TROUBLE = { reason: 'KeyringLost', message: 'There is no keyring' }
+
+test.each<[string, typeof MET, Partial<EncryptionFacts>, string, RegExp]>([
+  ['all is well', MET, {}, 'Available', /can be encrypted/],
+  ['no fields', UNMET, { wanted: 0 }, 'NoFields', /lists no field/],
+  ['something is missing', UNMET, {}, 'LicenseUnknownKey', /LicenseValid: .*GovernanceEnabled: .*RealmAdminAssigned: /],
+  ['a tag is reused', MET, { refused: REFUSED }, 'FieldTagReused', /for ever/],
+  ['a tag is reused and more is missing', UNMET, { refused: REFUSED }, 'FieldTagReused', /for ever.*GovernanceEnabled/],
+  ['the keys are in trouble', UNMET, { keysTrouble: TROUBLE }, 'KeyringLost', /no keyring/],
+  ['the keyring is somebody else’s', MET, { unlisted: ['salary'] }, 'FieldNotInKeyring', /salary/],
+  ['there is no key yet', MET, { hasPrimaryKey: false }, 'NoEncryptionKey', /no primary/],
+])('FieldEncryptionReady: %s', (_what, unmet, facts, reason, message) => {
+  const condition = encryptionCondition(unmet, { ...GOOD, ...facts })
+  expect(condition.reason).toBe(reason)
+  expect(condition.status).toBe(reason === 'Available' ? 'True' : 'False')
+  expect(condition.message).toMatch(message)
+})

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { passwordHasher } from '../../../operator/user/password_hash.ts'
+import { hashParameters } from '../../../store/stored_hash.ts'
+
+test('a hash that was just made can be used, and is the password’s', async () => {
+  const hasher = passwordHasher(1)
+  const hash = await hasher.hash('correct horse', { memoryKiB: 1024, iterations: 2, parallelism: 1 })
+  expect(hashParameters(hash)).toEqual({ memoryKiB: 1024, iterations: 2, parallelism: 1 })
+  expect(await hasher.matches(hash, 'correct horse')).toBe(true)
+  expect(await hasher.matches(hash, 'wrong horse')).toBe(false)
+})
+
+test('at most as many hashes as allowed run at a time, and all of them run', async () => {
+  const hasher = passwordHasher(2)
+  const hashes = await Promise.all(
+    Array.from({ length: 9 }, (_, n) =>
+      hasher.hash(`password ${n}`, { memoryKiB: 1024, iterations: 1, parallelism: 1 }),
+    ),
+  )
+  expect(new Set(hashes).size).toBe(9)
+  await expect(hasher.matches('no hash', 'x')).rejects.toThrow()
+  expect(await hasher.matches(hashes[8] ?? '', 'password 8')).toBe(true)
+})

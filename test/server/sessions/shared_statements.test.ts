@@ -1,0 +1,120 @@
+import { expect, it } from 'vitest'
+import { shareStatements } from '../../../server/sessions/shared_statements.ts'
+
+/** A statement that answers when it is told to. */
+function slowStatement(keyOf?: (question: string) => string, patienceMillis?: number) {
+  const asked: string[][] = []
+  const running: { finish: () => void; fail: (error: Error) => void }[] = []
+  const question = shareStatements<string, string>({
+    ask: (questions) => {
+      asked.push(questions)
+      return new Promise((resolve, reject) => {
+        running.push({ finish: () => resolve(questions.map((each) => `${each}!`)), fail: reject })
+      })
+    },
+    ...(keyOf && { keyOf }),
+    ...(patienceMillis !== undefined && { patienceMillis }),
+  })
+  return { question, asked, running }
+}
+
+const aTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
+
+it('asks what came in one turn in one statement, and answers each its own', async () => {
+  const { question, asked, running } = slowStatement()
+  const answers = Promise.all(['a', 'b', 'c'].map(question))
+  await aTurn()
+  expect(asked).toEqual([['a', 'b', 'c']])
+  running[0]?.finish()
+  expect(await answers).toEqual(['a!', 'b!', 'c!'])
+})
+
+it('asks again for what came later: no answer is older than its question', async () => {
+  const { question, asked, running } = slowStatement()
+  const first = question('a')
+  await aTurn()
+  const second = question('a')
+  await aTurn()
+  expect(asked).toEqual([['a'], ['a']])
+  for (const { finish } of running) finish()
+  expect(await Promise.all([first, second])).toEqual(['a!', 'a!'])
+})
+
+it('has few statements under way, and asks the rest together as soon as one ends', async () => {
+  const { question, asked, running } = slowStatement()
+  const answers: Promise<string>[] = []
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    answers.push(question(name))
+    await aTurn()
+  }
+  expect(asked).toEqual([['a'], ['b'], ['c']])
+  running[1]?.finish()
+  await aTurn()
+  expect(asked[3]).toEqual(['d', 'e', 'f'])
+  for (const { finish } of running) finish()
+  expect(await Promise.all(answers)).toHaveLength(6)
+})
+
+it('keeps questions of one key apart, in their order', async () => {
+  const { question, asked, running } = slowStatement((text) => text.slice(0, 1))
+  const answers = Promise.all(['a1', 'b1', 'a2', 'a3'].map(question))
+  await aTurn()
+  expect(asked).toEqual([['a1', 'b1'], ['a2'], ['a3']])
+  for (const { finish } of running) finish()
+  expect(await answers).toEqual(['a1!', 'b1!', 'a2!', 'a3!'])
+})
+
+it('fails for all that share a statement, and for nobody else', async () => {
+  const { question, running } = slowStatement()
+  const failing = [question('a'), question('b')]
+  await aTurn()
+  const fine = question('c')
+  await aTurn()
+  running[0]?.fail(new Error('away'))
+  running[1]?.finish()
+  expect((await Promise.allSettled(failing)).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect(await fine).toBe('c!')
+})
+
+it('takes at most a hundred questions at a time', async () => {
+  const { question, asked, running } = slowStatement()
+  const answers = Promise.all(Array.from({ length: 150 }, (_, i) => question(`${i}`)))
+  await aTurn()
+  expect(asked.map(({ length }) => length)).toEqual([100, 50])
+  for (const { finish } of running) finish()
+  expect(new Set(await answers).size).toBe(150)
+})
+
+it('row 78: what has waited for long shares the failure of the statement before it, and is not made to wait for another', async () => {
+  const { question, asked, running } = slowStatement(undefined, 20)
+  const outcomes: Promise<string>[] = []
+  const ask = async (name: string): Promise<void> => {
+    outcomes.push(question(name).catch((error: Error) => error.message))
+    await aTurn()
+  }
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await ask(name)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  running[1]?.fail(new Error('timeout'))
+  for (const at of [1, 3, 4]) expect(await outcomes[at]).toBe('timeout')
+  expect(asked).toHaveLength(3)
+  // One that comes then is asked.
+  await ask('f')
+  expect(asked[3]).toEqual(['f'])
+  for (const { finish } of running) finish()
+  expect(await Promise.all(outcomes)).toEqual(['a!', 'timeout', 'c!', 'timeout', 'timeout', 'f!'])
+})
+
+it('what has not waited for long is asked when the statement before it fails', async () => {
+  const { question, asked, running } = slowStatement(undefined, 60_000)
+  const outcomes: Promise<string>[] = []
+  for (const name of ['a', 'b', 'c', 'd']) {
+    outcomes.push(question(name).catch((error: Error) => error.message))
+    await aTurn()
+  }
+  running[0]?.fail(new Error('one connection was lost'))
+  expect(await outcomes[0]).toBe('one connection was lost')
+  await aTurn()
+  expect(asked[3]).toEqual(['d'])
+  for (const { finish } of running) finish()
+  expect(await outcomes[3]).toBe('d!')
+})
