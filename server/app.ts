@@ -93,7 +93,7 @@ function writeLine(
     method: req.method,
     status: answer.status,
     millis: Math.round(millis * 10) / 10,
-    realm: request?.realm.row.realm,
+    realm: request?.realm.name,
     clientId: request?.corsClient?.clientId,
   }
   if (!isError(answer)) {

@@ -10,7 +10,7 @@ export function realmInfo(): Action {
     status: 200,
     headers: PUBLIC_DOCUMENT,
     body: {
-      realm: realm.row.realm,
+      realm: realm.name,
       public_key: activePublicKey(realm),
       'token-service': `${realm.issuer}/protocol/openid-connect`,
       'tokens-not-before': notBeforeSeconds(realm.row.tokens),

@@ -33,7 +33,7 @@ export function token(deps: Deps): Action {
 /** The user has so many roles that no endpoint, ours included, takes the token: to the client it looks like a bad one. */
 function warnOfLength(length: number, { realm, corsClient }: HttpRequest, { log }: Deps): void {
   log.warn(
-    { realm: realm.row.realm, clientId: corsClient?.clientId, length },
+    { realm: realm.name, clientId: corsClient?.clientId, length },
     'an access token is too long to be used: let the client have fewer roles (fullScopeAllowed: false, allowedRoles)',
   )
 }

@@ -74,6 +74,6 @@ function secretHash(salt: Buffer | null | undefined, hash: Buffer | null | undef
 
 function invalidClient(realm: ServedRealm, isBasic: boolean): OAuthError {
   return new OAuthError('invalid_client', 'Invalid client or Invalid client credentials', {
-    headers: isBasic ? { 'WWW-Authenticate': `Basic realm="${realm.row.realm}"` } : {},
+    headers: isBasic ? { 'WWW-Authenticate': `Basic realm="${realm.name}"` } : {},
   })
 }

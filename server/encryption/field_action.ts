@@ -70,7 +70,7 @@ function itemSteps<Item extends { field: string }>(
     },
     requireNotLimited() {
       if (!operation.limitsFailures) return
-      const seconds = failedDecrypts.secondsToWait(realm.row.realm, subject, now())
+      const seconds = failedDecrypts.secondsToWait(realm.name, subject, now())
       if (seconds > 0) throw rateLimited(seconds)
     },
     apply({ item, field: { name, tag, binding } }) {
@@ -78,7 +78,7 @@ function itemSteps<Item extends { field: string }>(
         return operation.apply(item, { field: name, tag, binding }, keyring, subject)
       } catch (error) {
         const isFailure = error instanceof OAuthError && error.status === 400
-        if (isFailure && operation.limitsFailures) failedDecrypts.count(realm.row.realm, subject, now())
+        if (isFailure && operation.limitsFailures) failedDecrypts.count(realm.name, subject, now())
         throw error
       }
     },

@@ -66,7 +66,7 @@ async function logIn(
   { pool, now }: Deps,
 ): Promise<TokenResponse> {
   const at = now()
-  const grantedRoles = await findEffectiveGrants(pool, realm.row.realm, user.subject, at)
+  const grantedRoles = await findEffectiveGrants(pool, realm.name, user.subject, at)
   const roles = rolesNow({ grantedRoles }, realm, client)
   const scope = grantedScope(requested, client.settings, roles)
 
@@ -85,7 +85,7 @@ async function logIn(
     pool,
     {
       ...session,
-      realm: realm.row.realm,
+      realm: realm.name,
       clientId: client.clientId,
       subject: user.subject,
       requestedScope: requested.join(' '),

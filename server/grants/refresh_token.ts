@@ -28,7 +28,7 @@ export const refreshTokenGrant: Grant = {
 
     const now = deps.now()
     if (now.getTime() >= presented.exp * 1000) throw refused('Token is not active')
-    const session = await deps.findLiveSession({ realm: realm.row.realm, sid: presented.sid })
+    const session = await deps.findLiveSession({ realm: realm.name, sid: presented.sid })
     requireGoodSession(session, presented, realm, client, now)
 
     const call: RefreshCall = { realm, client, presented, session, scope: form.scope, now, deps }
@@ -92,7 +92,7 @@ function spend(
   successor: Pick<IssuedSession, 'refreshKid' | 'idleExpiresAt'>,
 ): Promise<Rotated | RotationRefused> {
   return deps.rotateSession({
-    realm: realm.row.realm,
+    realm: realm.name,
     sid: presented.sid,
     clientId: client.clientId,
     generation: presented.gen,
@@ -131,9 +131,9 @@ function signResponse({ realm, client, session, scope, now }: RefreshCall, issue
 /** The session is over already; a record that cannot be written does not bring it back. */
 async function recordReuse({ realm, client, presented, now, deps }: RefreshCall): Promise<void> {
   const details = { sid: presented.sid, clientId: client.clientId, subject: presented.sub, generation: presented.gen }
-  deps.log.warn({ realm: realm.row.realm, ...details }, 'a refresh token was used twice: the session is over')
+  deps.log.warn({ realm: realm.name, ...details }, 'a refresh token was used twice: the session is over')
   await recordAudit(deps.pool, deps.auditWriter, [
-    { at: now, action: 'refresh_token_reused', realm: realm.row.realm, details },
+    { at: now, action: 'refresh_token_reused', realm: realm.name, details },
   ]).catch((error: unknown) => deps.log.error({ err: error, ...details }, 'a reuse was not recorded'))
 }
 

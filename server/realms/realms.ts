@@ -32,6 +32,7 @@ export function createRealms({ pool, baseUrl, mirror, isFresh, keyringOf }: Real
     if (known) return known
     const { realm } = row
     const served: ServedRealm = {
+      name: realm,
       row,
       issuer: `${baseUrl}/auth/realms/${realm}`,
       findClient: (clientId) => findOneClient(realm, clientId),

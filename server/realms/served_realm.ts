@@ -4,6 +4,7 @@ import type { RealmRow } from '../../store/realms.ts'
 
 /** A realm as it is served at this moment: its row, its clients, its keys. */
 export interface ServedRealm {
+  name: string
   row: RealmRow
   /** `{base}/auth/realms/<realm>`, whatever path or Host a request used. */
   issuer: string

@@ -49,7 +49,7 @@ function malformed(request: InRealm, description: string): OAuthError {
 }
 
 function challenge({ realm }: InRealm, parameters: Record<string, string> = {}): Record<string, string> {
-  const all = Object.entries({ realm: realm.row.realm, ...parameters })
+  const all = Object.entries({ realm: realm.name, ...parameters })
   return { 'WWW-Authenticate': `Bearer ${all.map(([name, value]) => `${name}="${value}"`).join(', ')}` }
 }
 

@@ -36,7 +36,7 @@ export async function verifyAccessToken(
   const claims = readSignedClaims(token, realm, deps)
   if (!claims || !isTimely(claims, realm, deps.now())) return undefined
   const [session, client] = await Promise.all([
-    deps.findLiveSession({ realm: realm.row.realm, sid: claims.sid }),
+    deps.findLiveSession({ realm: realm.name, sid: claims.sid }),
     realm.findClient(claims.azp),
   ])
   return goodToken(claims, realm, session, client, deps.now())
