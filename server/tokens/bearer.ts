@@ -4,7 +4,7 @@ import type { ServedRealm } from '../realms/served_realm.ts'
 
 /** Whose realm a challenge names. */
 interface InRealm {
-  realm: Pick<ServedRealm, 'row'>
+  realm: Pick<ServedRealm, 'name'>
 }
 
 // RFC 6750 section 3. A realm's name is a DNS label, so nothing in a challenge needs quoting.

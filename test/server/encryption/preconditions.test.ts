@@ -31,7 +31,8 @@ describe('after a lapse encrypting stops and decrypting goes on, unless it never
   const unavailable = expect.objectContaining({ status: 403, error: 'field_encryption_unavailable' })
   async function served(versions: EncryptionState[], encryption: EncryptionPreconditions): Promise<ServedRealm> {
     const keyring = loadKeyring(await realmKeyring({ versions }))
-    return { row: realmRow({ encryption }), issuer: '', findClient: async () => undefined, keyring: () => keyring }
+    const row = realmRow({ encryption })
+    return { name: row.realm, row, issuer: '', findClient: async () => undefined, keyring: () => keyring }
   }
 
   test('while all is met', async () => {

@@ -3,7 +3,7 @@ import { OAuthError } from '../../../server/http/oauth_error.ts'
 import { bearerToken, insufficientScope, invalidToken } from '../../../server/tokens/bearer.ts'
 import { realmRow } from '../../support/rows.ts'
 
-const realm = { row: realmRow() }
+const realm = { name: realmRow().realm }
 const request = (authorization?: string, form: Record<string, string> = {}, query = '') => ({
   realm,
   authorization,

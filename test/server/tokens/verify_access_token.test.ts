@@ -34,7 +34,7 @@ const claims: AccessTokenClaims = {
 const payload = { ...claims, typ: 'Bearer', scope: 'openid', realm_access: { roles: [] } }
 
 function served(keyring: LoadedKeyring, row = realmRow()): ServedRealm {
-  return { row, issuer, findClient: async () => undefined, keyring: () => keyring }
+  return { name: row.realm, row, issuer, findClient: async () => undefined, keyring: () => keyring }
 }
 
 describe('whether a token is good at this moment', () => {
