@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../end_to_end/cluster/cluster_world.ts'
 import { hasControlPlane } from '../support/control_plane.ts'
+import { soak } from '../support/soak.ts'
 import { GATED, HARMLESS, MALLORYS, THROUGH_LAX } from './mallory.ts'
 import { removePolicies } from './policies.ts'
 import { noTotals, play } from './random_sequence.ts'
@@ -10,7 +11,7 @@ import type { TokenWorld } from './token_world.ts'
 import { API, assignment, serveLaxVersion } from './world.ts'
 import { applyStatus, entry, merge, pathOf } from './writes.ts'
 
-const SEQUENCES = 500
+const SEQUENCES = soak(60, 500)
 const LANES = Array.from({ length: 12 }, (_, index) => `lane-${index}`)
 const SEED = 20_260_101
 
