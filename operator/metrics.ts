@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { ReconcileResult } from './controller/controller.ts'
+import type { ReconcileLabel } from './controller/controller.ts'
 import type { QueueStats } from './controller/queue.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
@@ -7,7 +7,7 @@ import type { ResourceSource } from './source/resource_source.ts'
 
 export interface OperatorMetrics {
   registry: Registry
-  reconciled(kind: Kind, result: ReconcileResult): void
+  reconciled(kind: Kind, result: ReconcileLabel): void
   /** Rows that somebody else had changed, found when all rows were read again. */
   drifted(rows: number): void
   /** How long a RoleAssignment that needs decisions had been waiting when one was recorded, or when it was granted. */

@@ -1,10 +1,10 @@
 import { removeClient, removeFormerClient, saveClient, withdrawClient } from './rows.ts'
 import type { ClientWithoutSecret } from '../../store/clients.ts'
-import { desiredSecret } from './secret.ts'
+import { resolveClientSecret } from './secret.ts'
 import { clientSettings } from './settings.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { notReady, ready } from '../controller/reconciler.ts'
-import type { Outcome, Reconciler } from '../controller/reconciler.ts'
+import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import { clientSecretName, realmPathOf, relation } from '../view/relations.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { ClientResource } from '../view/resource_types.ts'
@@ -32,7 +32,7 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       if (holder !== uid) return notReady('ClientIdTaken', clientIdTaken(client, view, rows, realm.name))
 
       const known = rows.clients.get(uid)
-      const secret = await desiredSecret(client, realm.name, known, deps)
+      const secret = await resolveClientSecret(client, realm.name, known, deps)
       // Without a row there is nothing to keep in force: it is made when the secret is there.
       if (secret.problem && !known) return notReady(secret.problem.reason, secret.problem.message)
 
@@ -96,7 +96,7 @@ function said(
   client: ClientResource,
   known: KnownClient | undefined,
   changed: boolean,
-): Pick<Outcome, 'fields' | 'changed' | 'requeueAt'> {
+): Pick<ReconcileResult, 'fields' | 'changed' | 'requeueAt'> {
   const until = known?.previousValidUntil
   const fields = { secretName: clientSecretName(client), previousSecretValidUntil: until?.toISOString() }
   return { changed, fields, ...(until && { requeueAt: until }) }

@@ -5,7 +5,7 @@ import type { ClientRow, ClientWithoutSecret, SecretColumn } from '../../store/c
 import type { Db } from '../../store/db.ts'
 import { endSessionsOf } from '../rows/ended_sessions.ts'
 import type { RowSource } from '../rows/known_table.ts'
-import { NotYet } from '../controller/not_yet.ts'
+import { NotYet } from '../view/view.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { Rows } from '../rows/rows.ts'
 import type { StoreAccess } from '../rows/store_access.ts'

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { ReconcilerDeps } from '../deps.ts'
-import { issuerOf, tokenEndpointOf } from '../realm/issuer.ts'
-import { KEYRING_LABEL } from '../realm/keyring/keyring_secret.ts'
-import { NotYet } from '../controller/not_yet.ts'
+import { issuerOf, tokenEndpointOf } from '../../process/issuer.ts'
+import { KEYRING_LABEL } from '../../keyring/keyring_secret.ts'
+import { NotYet } from '../view/view.ts'
 import { referencedValue, sourceText, utf8 } from '../view/referenced_secret.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { ClientResource } from '../view/resource_types.ts'
@@ -12,7 +12,7 @@ import type { Secret, SecretName, SecretVersion } from '../source/resource_sourc
 import { clientSecretName } from '../view/relations.ts'
 
 /** What a Client's row is to hold as secret. */
-export interface DesiredSecret {
+export interface ResolvedClientSecret {
   /** Which state of which Secret the value comes from. */
   source: string | null
   /** Null: the client has none. Undefined: what the row holds stays. */
@@ -27,12 +27,12 @@ const SHORTEST = 16
 const LONGEST = 1_024
 
 /** Finds a Client's secret, or makes it. A credential is never invented in the place of one that is late. */
-export async function desiredSecret(
+export async function resolveClientSecret(
   client: ClientResource,
   realm: string,
   known: KnownClient | undefined,
   deps: Deps,
-): Promise<DesiredSecret> {
+): Promise<ResolvedClientSecret> {
   const name = clientSecretName(client)
   if (name === undefined) return { source: null, value: null }
   const at = { namespace: client.metadata.namespace, name }
@@ -45,7 +45,7 @@ async function referencedSecret(
   key: string,
   known: KnownClient | undefined,
   { secrets }: Deps,
-): Promise<DesiredSecret> {
+): Promise<ResolvedClientSecret> {
   const version = secrets.version(at)
   if (version && known?.secretSource === sourceText(version, key)) return kept(known)
   const found = await referencedValue(secrets, at, key)
@@ -59,7 +59,7 @@ async function generatedSecret(
   realm: string,
   known: KnownClient | undefined,
   { secrets, baseUrl }: Deps,
-): Promise<DesiredSecret> {
+): Promise<ResolvedClientSecret> {
   const issuer = issuerOf(baseUrl, realm)
   // The address of the realm is in the Secret too: made from another one, it is to be looked at again.
   const sourceOf = (version: SecretVersion): string => sourceText(version, `${SECRET_ENTRY} ${issuer}`)
@@ -107,8 +107,8 @@ function isSame({ data }: Secret, desired: Secret['data']): boolean {
   return Object.entries(desired).every(([entry, bytes]) => data[entry]?.equals(bytes) === true)
 }
 
-function usable(bytes: Buffer, source: string, known: KnownClient | undefined, where: string): DesiredSecret {
-  const refused = (what: string): DesiredSecret => ({
+function usable(bytes: Buffer, source: string, known: KnownClient | undefined, where: string): ResolvedClientSecret {
+  const refused = (what: string): ResolvedClientSecret => ({
     ...kept(known),
     problem: { reason: 'ClientSecretRefused', message: `the client secret ${what} (${where})` },
   })
@@ -121,7 +121,7 @@ function usable(bytes: Buffer, source: string, known: KnownClient | undefined, w
   return { source, value }
 }
 
-function kept(known: KnownClient | undefined): DesiredSecret {
+function kept(known: KnownClient | undefined): ResolvedClientSecret {
   return { source: known?.secretSource ?? null, value: undefined }
 }
 

@@ -4,8 +4,8 @@ import { Deposed } from '../../store/operator_epoch.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { backoffMillis, createQueue } from './queue.ts'
 import type { QueueStats, WorkQueue } from './queue.ts'
-import { NotYet } from './not_yet.ts'
-import type { Outcome, Reconciler } from './reconciler.ts'
+import { NotYet } from '../view/view.ts'
+import type { ReconcileResult, Reconciler } from './reconciler.ts'
 import type { NamesRealm, ResourceOf } from '../view/resource_types.ts'
 import type { Kind, Resource, ResourceKey } from '../source/resource.ts'
 import { keyText } from '../source/resource.ts'
@@ -29,10 +29,10 @@ export interface ControllerDeps {
   wakeUsersOf: (key: ResourceKey) => void
   /** Another process leads by now: this one has to end. */
   onDeposed: (error: Deposed) => void
-  onReconciled?: (kind: Kind, result: ReconcileResult) => void
+  onReconciled?: (kind: Kind, result: ReconcileLabel) => void
 }
 
-export type ReconcileResult = 'ready' | 'not_ready' | 'finalized' | 'failed'
+export type ReconcileLabel = 'ready' | 'not_ready' | 'finalized' | 'failed'
 
 /** One kind's queue and what works on it. The only writer of status and finalizers. */
 export interface Controller {
@@ -148,7 +148,7 @@ export function createController<K extends Kind>(
     deps.onReconciled?.(kind, 'finalized')
   }
 
-  async function say(key: ResourceKey, resource: Resource, outcome: Outcome): Promise<void> {
+  async function say(key: ResourceKey, resource: Resource, outcome: ReconcileResult): Promise<void> {
     const patch = statusPatch(resource, outcome)
     if (patch) await source.writeStatus(key, resource.metadata.uid, patch)
     for (const event of transitionEvents(resource, outcome)) source.recordEvent(key, event)
@@ -213,7 +213,7 @@ function observed({ metadata, status }: Resource): boolean {
   return ready !== undefined && ready.observedGeneration === metadata.generation
 }
 
-function isReady({ conditions }: Outcome): boolean {
+function isReady({ conditions }: ReconcileResult): boolean {
   return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
 }
 

@@ -1,4 +1,4 @@
-import type { Observation, ResourceOf } from '../view/resource_types.ts'
+import type { ConditionState, ResourceOf } from '../view/resource_types.ts'
 import type { Kind, ResourceKey } from '../source/resource.ts'
 import type { ResourceEvent } from '../source/resource_source.ts'
 import type { View } from '../view/view.ts'
@@ -9,7 +9,7 @@ import type { View } from '../view/view.ts'
  * outcome; only the unexpected is thrown, and tried again with backoff.
  */
 export interface Reconciler<K extends Kind = Kind> {
-  reconcile(resource: ResourceOf<K>, view: View): Promise<Outcome>
+  reconcile(resource: ResourceOf<K>, view: View): Promise<ReconcileResult>
 
   /**
    * Removes everything that the resource granted. Resolves no Secret and no reference; what is not there is done.
@@ -22,9 +22,9 @@ export interface Reconciler<K extends Kind = Kind> {
 }
 
 /** What a reconcile concluded. The controller, not the reconciler, writes it to `status`. */
-export interface Outcome {
+export interface ReconcileResult {
   /** The operator's own conditions, `Ready` among them. */
-  conditions: Observation[]
+  conditions: ConditionState[]
   /** Members of status other than conditions; undefined removes one. */
   fields?: Record<string, unknown>
   /** Entries of `status.approvals` to drop, by approver. */
@@ -37,14 +37,14 @@ export interface Outcome {
   events?: ResourceEvent[]
 }
 
-type Rest = Omit<Outcome, 'conditions'> & { conditions?: Observation[] }
+type Rest = Omit<ReconcileResult, 'conditions'> & { conditions?: ConditionState[] }
 
 /** `Ready=True`. Further conditions follow it. */
-export function ready(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): Outcome {
+export function ready(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): ReconcileResult {
   return { conditions: [{ type: 'Ready', status: 'True', reason, message }, ...conditions], ...rest }
 }
 
 /** `Ready=False`, for a reason that somebody can do something about, or that time or another resource will settle. */
-export function notReady(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): Outcome {
+export function notReady(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): ReconcileResult {
   return { conditions: [{ type: 'Ready', status: 'False', reason, message }, ...conditions], ...rest }
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { loggableText } from '../../process/loggable.ts'
-import type { Outcome } from './reconciler.ts'
-import type { Observation } from '../view/resource_types.ts'
+import type { ReconcileResult } from './reconciler.ts'
+import type { ConditionState } from '../view/resource_types.ts'
 import type { Resource } from '../source/resource.ts'
 import type { ResourceEvent, StatusPatch } from '../source/resource_source.ts'
 
@@ -11,7 +11,7 @@ const LONGEST_MESSAGE = 1_024
  * What to write into status for an outcome: undefined when the status says so already. Messages may quote what users
  * wrote, so they become one bounded line without control characters.
  */
-export function statusPatch(resource: Resource, outcome: Outcome): StatusPatch | undefined {
+export function statusPatch(resource: Resource, outcome: ReconcileResult): StatusPatch | undefined {
   const observedGeneration = resource.metadata.generation
   const conditions = outcome.conditions.map((condition) => ({ ...cleaned(condition), observedGeneration }))
   const status = resource.status
@@ -44,7 +44,7 @@ const ALWAYS_WORTH_SAYING = ['Ready', 'KeysReady']
  * Events for conditions that turned False, and those that the reconciler asks for. None for success, and none for
  * what was said before.
  */
-export function transitionEvents(resource: Resource, outcome: Outcome): ResourceEvent[] {
+export function transitionEvents(resource: Resource, outcome: ReconcileResult): ResourceEvent[] {
   const turned = outcome.conditions.filter(({ type, status, reason }) => {
     if (status !== 'False') return false
     const before = resource.status?.conditions?.find((condition) => condition.type === type)
@@ -62,7 +62,7 @@ export function transitionEvents(resource: Resource, outcome: Outcome): Resource
   ].map((event) => ({ ...event, message: loggableText(event.message, LONGEST_MESSAGE) }))
 }
 
-function cleaned({ type, status, reason, message }: Observation): Observation {
+function cleaned({ type, status, reason, message }: ConditionState): ConditionState {
   return { type, status, reason, message: loggableText(message, LONGEST_MESSAGE) }
 }
 

@@ -1,4 +1,4 @@
-import type { Observation, RoleAssignmentResource } from '../view/resource_types.ts'
+import type { ConditionState, RoleAssignmentResource } from '../view/resource_types.ts'
 
 /** Whether what approvers may write is held by admission policies. */
 export interface ApprovalEnforcement {
@@ -37,6 +37,6 @@ export function enforcementCondition({
   mode,
   reason,
   message,
-}: Pick<ApprovalEnforcement, 'mode' | 'reason' | 'message'>): Observation {
+}: Pick<ApprovalEnforcement, 'mode' | 'reason' | 'message'>): ConditionState {
   return { type: 'ApprovalEnforced', status: mode === 'enforced' ? 'True' : 'False', reason, message }
 }

@@ -6,7 +6,7 @@ import type { EnforcementRecord, PolicyIdentities } from '../../store/approval_e
 import { Deposed } from '../../store/operator_epoch.ts'
 import type { ApprovalEnforcement } from './approval_enforcement.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
-import { NotYet } from '../controller/not_yet.ts'
+import { NotYet } from '../view/view.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import type { StoreAccess } from '../rows/store_access.ts'
 import { isStillSo } from './confirm.ts'

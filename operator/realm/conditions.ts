@@ -1,6 +1,6 @@
 import type { EncryptionPreconditions } from '../../store/realms.ts'
 import type { LicenseState } from './license.ts'
-import type { Observation, RealmResource } from '../view/resource_types.ts'
+import type { ConditionState, RealmResource } from '../view/resource_types.ts'
 
 /** Until when somebody holds `svc-realm-admin`: undefined for nobody, null for no end. */
 export type AdminUntil = Date | null | undefined
@@ -10,7 +10,7 @@ export function preconditionConditions(
   realm: RealmResource,
   license: LicenseState,
   adminUntil: AdminUntil,
-): Observation[] {
+): ConditionState[] {
   const { enabled, requiredApprovals } = realm.spec.identityGovernance
   return [
     license.condition,
@@ -29,7 +29,7 @@ export function preconditionConditions(
 
 /** What servers judge by; the two times they compare themselves, so that they hold with the operator down. */
 export function preconditions(
-  conditions: Observation[],
+  conditions: ConditionState[],
   license: LicenseState,
   adminUntil: AdminUntil,
 ): EncryptionPreconditions {
@@ -51,7 +51,7 @@ export interface EncryptionFacts {
 }
 
 /** `FieldEncryptionReady`, naming everything that is missing. */
-export function encryptionCondition(unmet: Observation[], facts: EncryptionFacts): Observation {
+export function encryptionCondition(unmet: ConditionState[], facts: EncryptionFacts): ConditionState {
   const missing = unmet.filter(({ status }) => status !== 'True')
   const waitsFor = missing.map(({ type, message }) => `${type}: ${message}`).join('; ')
   if (facts.wanted === 0) return no('NoFields', 'spec.fieldEncryption lists no field')
@@ -68,14 +68,14 @@ export function encryptionCondition(unmet: Observation[], facts: EncryptionFacts
   return is('FieldEncryptionReady', 'Available', 'values can be encrypted and decrypted')
 }
 
-function no(reason: string, message: string): Observation {
+function no(reason: string, message: string): ConditionState {
   return isNot('FieldEncryptionReady', reason, message)
 }
 
-function is(type: string, reason: string, message: string): Observation {
+function is(type: string, reason: string, message: string): ConditionState {
   return { type, status: 'True', reason, message }
 }
 
-function isNot(type: string, reason: string, message: string): Observation {
+function isNot(type: string, reason: string, message: string): ConditionState {
   return { type, status: 'False', reason, message }
 }

@@ -1,12 +1,12 @@
 import { verifyLicense } from '../../keyring/license.ts'
 import type { LicenseKey } from '../../keyring/license.ts'
 import { referencedValue, utf8 } from '../view/referenced_secret.ts'
-import type { Observation, RealmResource } from '../view/resource_types.ts'
+import type { ConditionState, RealmResource } from '../view/resource_types.ts'
 import type { SecretAccess } from '../source/resource_source.ts'
 
 /** What is known of a realm's license at a moment. */
 export interface LicenseState {
-  condition: Observation
+  condition: ConditionState
   /** When the license ends; only of a valid one. */
   expiresAt?: Date
   /** When the condition changes by itself. */
@@ -40,7 +40,7 @@ export async function licenseState(
   return { condition: valid(reason ?? '', message ?? ''), expiresAt, changesAt: isExpiring ? expiresAt : expiringFrom }
 }
 
-function valid(reason: string, message: string): Observation {
+function valid(reason: string, message: string): ConditionState {
   return { type: 'LicenseValid', status: 'True', reason, message }
 }
 

@@ -4,22 +4,21 @@ import { findRealm } from '../../store/realms.ts'
 import type { EncryptionField, EncryptionPreconditions, RealmRow } from '../../store/realms.ts'
 import { enforcementCondition } from '../enforcement/approval_enforcement.ts'
 import type { ReconcilerDeps } from '../deps.ts'
-import { issuerOf } from './issuer.ts'
+import { issuerOf } from '../../process/issuer.ts'
 import { keyringStatus, keysCondition } from './keyring/keyring_status.ts'
 import { keyringAt, readKeyring } from './keyring/read_keyring.ts'
 import type { ReadKeyring } from './keyring/read_keyring.ts'
-import { tendKeyring } from './keyring/tend_keyring.ts'
-import type { KeyringWanted, TendedKeyring } from './keyring/tend_keyring.ts'
+import { reconcileKeyring } from './keyring/reconcile_keyring.ts'
+import type { KeyringSpec, KeyringResult } from './keyring/reconcile_keyring.ts'
 import { encryptionCondition, preconditionConditions, preconditions } from './conditions.ts'
 import { fieldsPaired, fieldStatus, pairOf, wantedFields } from './fields.ts'
 import { licenseState } from './license.ts'
-import { realmName } from './name.ts'
 import type { KnownRow } from '../rows/known_table.ts'
 import { removeRealm, saveRealm, withdrawRealm } from './rows.ts'
 import { notReady, ready } from '../controller/reconciler.ts'
 import type { Reconciler } from '../controller/reconciler.ts'
 import { REALM_ADMIN_ROLE, relation } from '../view/relations.ts'
-import { pathOf } from '../view/resource_types.ts'
+import { pathOf, realmName } from '../view/resource_types.ts'
 import type { RealmResource } from '../view/resource_types.ts'
 import type { View } from '../view/view.ts'
 
@@ -50,7 +49,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const encryption = preconditions(met, license, adminUntil)
       const wanted = wantedFields(realm)
       const mayBegin = wanted.length > 0 && encryption.missing.length === 0
-      const keyring = await tendKeyring(at, read, keyringWanted(realm, name, wanted, mayBegin, view), deps)
+      const keyring = await reconcileKeyring(at, read, keyringSpec(realm, name, wanted, mayBegin, view), deps)
       const fields = await servedFields(name, wanted, keyring)
 
       const rowChanged = await saveRealm(deps, {
@@ -138,7 +137,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
   async function servedFields(
     name: string,
     wanted: EncryptionField[],
-    keyring: TendedKeyring,
+    keyring: KeyringResult,
   ): Promise<EncryptionField[]> {
     if (keyring.keyring || !keyring.trouble) return fieldsPaired(wanted, keyring.fields.served)
     // Servers go on with the last good keyring, and so with its fields.
@@ -146,13 +145,13 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
     return fieldsPaired(wanted, (present?.fields ?? []).map(pairOf))
   }
 
-  function keyringWanted(
+  function keyringSpec(
     realm: RealmResource,
     name: string,
     fields: EncryptionField[],
     mayBegin: boolean,
     view: View,
-  ): KeyringWanted {
+  ): KeyringSpec {
     const { namespace, annotations = {} } = realm.metadata
     const { tokens, keyRotation } = realm.spec
     const rotate = (kind: string) => annotations[`realmkeeper.io/rotate-${kind}`] ?? ''

@@ -12,8 +12,8 @@ import {
 import type { GrantedRole, GrantSubject, RoleAssignmentRow } from '../../store/role_assignments.ts'
 import type { ApprovalEnforcement } from '../enforcement/approval_enforcement.ts'
 import type { ReconcilerDeps } from '../deps.ts'
-import { NotYet } from '../controller/not_yet.ts'
-import type { Outcome, Reconciler } from '../controller/reconciler.ts'
+import { NotYet } from '../view/view.ts'
+import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import { endedWaits, secondsWaited } from './ended_waits.ts'
 import { endOrphan } from './end_orphan.ts'
 import { fieldStatus, wantedFields } from '../realm/fields.ts'
@@ -235,7 +235,7 @@ function audited(notes: Decided['audit'], realm: string, at: Date) {
   return notes.map((note) => ({ ...note, realm, at }))
 }
 
-function outcomeOf({ metadata }: RoleAssignmentResource, decided: Decided, changed: boolean): Outcome {
+function outcomeOf({ metadata }: RoleAssignmentResource, decided: Decided, changed: boolean): ReconcileResult {
   const { ready, granted, audit, dropApprovals, lookAgainAt } = decided
   return {
     conditions: [{ type: 'Ready', ...ready }],

@@ -2,12 +2,11 @@ import type { ReconcilerDeps } from '../deps.ts'
 import { notReady, ready } from '../controller/reconciler.ts'
 import type { Reconciler } from '../controller/reconciler.ts'
 import { realmPathOf, relation, subjectOf } from '../view/relations.ts'
-import { realmName } from '../realm/name.ts'
-import { pathOf } from '../view/resource_types.ts'
+import { pathOf, realmName } from '../view/resource_types.ts'
 import type { UserResource } from '../view/resource_types.ts'
 import { userDigest } from '../rows/row_digest.ts'
 import type { KnownUser } from '../rows/rows.ts'
-import { desiredPassword, wasNewlineDropped } from './user_password.ts'
+import { resolvePassword, wasNewlineDropped } from './user_password.ts'
 import { removeFormerUser, removeUser, saveUser, withdrawUser } from './rows.ts'
 import type { UserWrite } from './rows.ts'
 import type { View } from '../view/view.ts'
@@ -29,7 +28,7 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
       if (taken) return notReady(taken.reason, taken.message)
 
       const known = knownIn(realm.name, rows.users.get(user.metadata.uid))
-      const password = await desiredPassword(user, known, realm.resource, deps)
+      const password = await resolvePassword(user, known, realm.resource, deps)
       // Without a row there is nothing to keep in force: it is made when the password is there.
       if (password.problem && !known) return notReady(password.problem.reason, password.problem.message)
 

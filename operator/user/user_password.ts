@@ -10,7 +10,7 @@ import type { KnownUser } from '../rows/rows.ts'
 import { KEEP_HASH } from './rows.ts'
 import type { UserWrite } from './rows.ts'
 
-export interface DesiredPassword {
+export interface ResolvedPassword {
   /** Which state of which Secret the password comes from. */
   source: string | null
   state: PasswordState
@@ -23,12 +23,12 @@ export interface DesiredPassword {
  * What a User's row is to hold as password. Hashed only when the Secret changed, or when what is stored cannot be
  * used; a Secret that was only touched keeps hash and sessions.
  */
-export async function desiredPassword(
+export async function resolvePassword(
   { metadata, spec }: UserResource,
   known: KnownUser | undefined,
   realm: RealmResource,
   { store, rows, secrets, passwords }: Pick<ReconcilerDeps, 'store' | 'rows' | 'secrets' | 'passwords'>,
-): Promise<DesiredPassword> {
+): Promise<ResolvedPassword> {
   const ref = spec.passwordSecretRef
   if (!ref) return none(known?.hasUsableHash === true)
   const name = { namespace: metadata.namespace, name: ref.name }
@@ -77,11 +77,11 @@ function isMadeFrom(source: string | null, text: string): boolean {
   return source === text || source === `${text}${NEWLINE_DROPPED}`
 }
 
-function kept(known: KnownUser | undefined): DesiredPassword {
+function kept(known: KnownUser | undefined): ResolvedPassword {
   if (!known?.hasUsableHash) return none(false)
   return { source: known.passwordSource, state: 'usable', write: { passwordHash: KEEP_HASH, passwordChanged: false } }
 }
 
-function none(passwordChanged: boolean): DesiredPassword {
+function none(passwordChanged: boolean): ResolvedPassword {
   return { source: null, state: 'none', write: { passwordHash: null, passwordChanged } }
 }

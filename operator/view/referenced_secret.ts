@@ -1,5 +1,5 @@
-import { KEYRING_LABEL } from '../realm/keyring/keyring_secret.ts'
-import { NotYet } from '../controller/not_yet.ts'
+import { KEYRING_LABEL } from '../../keyring/keyring_secret.ts'
+import { NotYet } from './view.ts'
 import { pathOf } from './resource_types.ts'
 import type { Secret, SecretAccess, SecretName, SecretVersion } from '../source/resource_source.ts'
 

@@ -1,7 +1,6 @@
 import { usernameKey } from '../../store/username.ts'
-import { keyringSecretName } from '../realm/keyring/keyring_secret.ts'
-import { realmName } from '../realm/name.ts'
-import { pathOf } from './resource_types.ts'
+import { keyringSecretName } from '../../keyring/keyring_secret.ts'
+import { pathOf, realmName } from './resource_types.ts'
 import type {
   ClientResource,
   NamesRealm,

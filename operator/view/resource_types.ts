@@ -22,10 +22,15 @@ export type ResourceOf<K extends Kind> = ByKind[K]
 /** Any resource that belongs to a realm. */
 export type NamesRealm = Resource<{ realmRef: { name: string; namespace?: string } }>
 
-/** What the operator found out; times and generations are the controller's part. */
-export type Observation = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+/** A condition as a reconciler states it; the controller adds times and generations. */
+export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 /** `namespace/name`, as people write it. */
 export function pathOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`
+}
+
+/** The name of a realm in URLs and rows. */
+export function realmName({ metadata, spec }: RealmResource): string {
+  return spec.realm ?? metadata.name
 }

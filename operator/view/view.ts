@@ -1,12 +1,17 @@
 import { admitsNamespace } from './allowed_namespaces.ts'
-import { holderOf } from './claims.ts'
-import { realmName } from '../realm/name.ts'
-import { NotYet } from '../controller/not_yet.ts'
 import type { RelationIndex } from './relation_index.ts'
-import { pathOf } from './resource_types.ts'
+import { pathOf, realmName } from './resource_types.ts'
 import type { NamesRealm, RealmResource, ResourceOf } from './resource_types.ts'
-import type { Kind } from '../source/resource.ts'
+import type { Kind, Resource } from '../source/resource.ts'
 import type { ResourceSource } from '../source/resource_source.ts'
+
+/**
+ * Thrown while something that a resource depends on is not settled: its realm is not reconciled yet, a list is not
+ * complete. The controller requeues the resource and writes a status only when the wait lasts.
+ */
+export class NotYet extends Error {
+  override readonly name = 'NotYet'
+}
 
 /** What reconcilers may know of other resources: as last seen, and as registered. */
 export interface View {
@@ -82,7 +87,7 @@ export function createView(
       const claimants = knownAs(kind, claim).filter(
         (resource) => resource.metadata.uid === recordedUid || isAdmissible(resource),
       )
-      return holderOf(claimants, recordedUid)
+      return claimHolder(claimants, recordedUid)
     },
 
     realmFor({ metadata, spec }) {
@@ -132,4 +137,29 @@ export function createView(
 
 function notAllowed(realm: string, namespace: string): string {
   return `Realm ${realm} does not admit namespace ${namespace}: see its spec.allowedNamespaces`
+}
+
+/**
+ * Which of several resources that claim one name holds it: the recorded owner; else the oldest, by creationTimestamp,
+ * then namespace/name, then uid. The order of the claimants does not matter. Undefined when there are none.
+ */
+export function claimHolder<R extends Resource>(
+  claimants: readonly R[],
+  recordedUid: string | undefined,
+): R | undefined {
+  const recorded = claimants.find(({ metadata }) => metadata.uid === recordedUid)
+  return recorded ?? claimants.toSorted(byAge)[0]
+}
+
+function byAge({ metadata: a }: Resource, { metadata: b }: Resource): number {
+  return (
+    Date.parse(a.creationTimestamp) - Date.parse(b.creationTimestamp) ||
+    compare(pathOf(a), pathOf(b)) ||
+    compare(a.uid, b.uid)
+  )
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }

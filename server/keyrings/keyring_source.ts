@@ -22,6 +22,3 @@ export interface KeyringSource {
   watch(reference: KeyringReference, onReading: (reading: KeyringReading) => void): () => void
   close(): void
 }
-
-/** The entry of the Secret that holds a keyring. */
-export const KEYRING_ENTRY = 'keyring.json'

@@ -1,5 +1,5 @@
 import { parseStrictJsonBytes } from '../../keyring/strict_json.ts'
-import { KEYRING_ENTRY } from './keyring_source.ts'
+import { KEYRING_ENTRY } from '../../keyring/keyring_secret.ts'
 import type { KeyringReading } from './keyring_source.ts'
 
 /** Takes the keyring out of a Secret in JSON, whose `data` is base64. A reason never holds a piece of the content. */

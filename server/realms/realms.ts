@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { findClient } from '../../store/clients.ts'
 import type { ClientRow } from '../../store/clients.ts'
 import type { LoadedKeyring } from '../../keyring/loaded_keyring.ts'
+import { issuerOf } from '../../process/issuer.ts'
 import { findRealm } from '../../store/realms.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import { OAuthError } from '../http/oauth_error.ts'
@@ -34,7 +35,7 @@ export function createRealms({ pool, baseUrl, mirror, isFresh, keyringOf }: Real
     const served: ServedRealm = {
       name: realm,
       row,
-      issuer: `${baseUrl}/auth/realms/${realm}`,
+      issuer: issuerOf(baseUrl, realm),
       findClient: (clientId) => findOneClient(realm, clientId),
       keyring: () => keyringOf(realm),
     }

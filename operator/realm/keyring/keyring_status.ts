@@ -1,8 +1,8 @@
 import type { RealmKeys } from '../../../crds/realm.gen.ts'
 import type { SeenKeyVersion } from '../../../store/key_versions.ts'
 import type { EncryptionKey, Keyring, TokenKey } from '../../../keyring/keyring.ts'
-import type { Observation } from '../../view/resource_types.ts'
-import type { TendedKeyring } from './tend_keyring.ts'
+import type { ConditionState } from '../../view/resource_types.ts'
+import type { KeyringResult } from './reconcile_keyring.ts'
 
 /** `status.keys`: what keys there are, and never any of their bytes. */
 export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenKeyVersion[]): RealmKeys {
@@ -28,7 +28,7 @@ export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenK
 }
 
 /** The condition `KeysReady`. */
-export function keysCondition({ keyring, isExternal, trouble }: TendedKeyring): Observation {
+export function keysCondition({ keyring, isExternal, trouble }: KeyringResult): ConditionState {
   const type = 'KeysReady'
   if (trouble) return { type, status: 'False', ...trouble }
   const lacks = ['signing', 'refresh'].filter(

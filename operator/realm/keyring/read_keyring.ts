@@ -3,7 +3,12 @@ import type { Keyring } from '../../../keyring/keyring.ts'
 import { KeyringError } from '../../../keyring/keyring_error.ts'
 import { pathOf } from '../../view/resource_types.ts'
 import type { Secret, SecretAccess, SecretName } from '../../source/resource_source.ts'
-import { KEYRING_ENTRY, KEYRING_LABEL, KEYRING_OWNER_ANNOTATION, keyringSecretName } from './keyring_secret.ts'
+import {
+  KEYRING_ENTRY,
+  KEYRING_LABEL,
+  KEYRING_OWNER_ANNOTATION,
+  keyringSecretName,
+} from '../../../keyring/keyring_secret.ts'
 
 /** The keyring Secret of a realm as it is now. Hold it briefly, never log it. */
 export type ReadKeyring =

@@ -1,5 +1,5 @@
 import type { SecretAccess, SecretName } from '../../source/resource_source.ts'
-import { KEYRING_LABEL } from './keyring_secret.ts'
+import { KEYRING_LABEL } from '../../../keyring/keyring_secret.ts'
 import type { KeyringRole } from './keyring_role.ts'
 
 /**

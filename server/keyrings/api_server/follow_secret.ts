@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { KEYRING_ENTRY } from '../keyring_source.ts'
+import { KEYRING_ENTRY } from '../../../keyring/keyring_secret.ts'
 import type { KeyringReading, KeyringReference } from '../keyring_source.ts'
 import { readSecretManifest } from '../secret_manifest.ts'
 import { ApiAccessError } from './api_access.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createController } from '../../../operator/controller/controller.ts'
 import type { ControllerDeps } from '../../../operator/controller/controller.ts'
-import { NotYet } from '../../../operator/controller/not_yet.ts'
+import { NotYet } from '../../../operator/view/view.ts'
 import type { Resource } from '../../../operator/source/resource.ts'
 import { createLog } from '../../../process/log.ts'
 import { fakeClock } from '../../support/fake_clock.ts'

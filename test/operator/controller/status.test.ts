@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { notReady, ready } from '../../../operator/controller/reconciler.ts'
-import type { Outcome } from '../../../operator/controller/reconciler.ts'
+import type { ReconcileResult } from '../../../operator/controller/reconciler.ts'
 import type { Condition, Resource } from '../../../operator/source/resource.ts'
 import { statusPatch, transitionEvents } from '../../../operator/controller/status.ts'
 
@@ -87,12 +87,13 @@ describe('a status patch', () => {
 
 describe('Events', () => {
   const failing = notReady('SecretNotFound', 'there is no Secret')
-  const conditions = (...turned: [string, 'True' | 'False', string][]): Outcome => ({
+  const conditions = (...turned: [string, 'True' | 'False', string][]): ReconcileResult => ({
     conditions: turned.map(([type, status, reason]) => ({ type, status, reason, message: reason })),
   })
-  const reasons = (before: Resource, outcome: Outcome) => transitionEvents(before, outcome).map(({ reason }) => reason)
+  const reasons = (before: Resource, outcome: ReconcileResult) =>
+    transitionEvents(before, outcome).map(({ reason }) => reason)
 
-  test.each<[string, Resource, Outcome, string[]]>([
+  test.each<[string, Resource, ReconcileResult, string[]]>([
     ['success at first sight', resource([]), ready('Registered', 'x'), []],
     ['recovery', resource([{ status: 'False', reason: 'SecretNotFound' }]), ready('Registered', 'x'), []],
     ['failure at first sight', resource([]), failing, ['SecretNotFound']],

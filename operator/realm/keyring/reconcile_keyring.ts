@@ -15,11 +15,11 @@ import { pathOf } from '../../view/resource_types.ts'
 import { ResourceConflict } from '../../source/resource_source.ts'
 import type { SecretAccess, SecretName, SecretVersion } from '../../source/resource_source.ts'
 import type { StoreAccess } from '../../rows/store_access.ts'
-import { KEYRING_ENTRY, KEYRING_LABEL } from './keyring_secret.ts'
+import { KEYRING_ENTRY, KEYRING_LABEL } from '../../../keyring/keyring_secret.ts'
 import type { ReadKeyring } from './read_keyring.ts'
 
 /** What a realm wants of its keyring. */
-export interface KeyringWanted {
+export interface KeyringSpec {
   realm: string
   owner: { namespace: string; name: string }
   fields: FieldPair[]
@@ -31,7 +31,7 @@ export interface KeyringWanted {
   inStatus: { version: number; fingerprint: string; state: string }[]
 }
 
-export interface TendedKeyring {
+export interface KeyringResult {
   /** As it is by now; undefined when there is none, or none that can be read. */
   keyring: Keyring | undefined
   isExternal: boolean
@@ -53,12 +53,12 @@ interface Deps {
  * Every step is written before what follows from it: a new encryption key is written as `pending`, then its
  * fingerprint is recorded, then it is used. Killed in between, it goes on from there.
  */
-export async function tendKeyring(
+export async function reconcileKeyring(
   at: SecretName,
   read: ReadKeyring,
-  wanted: KeyringWanted,
+  wanted: KeyringSpec,
   deps: Deps,
-): Promise<TendedKeyring> {
+): Promise<KeyringResult> {
   const present = read.found === true ? read.keyring : undefined
   const seen = await knownVersions(present, wanted, deps)
   const isExternal = read.found === true && read.isExternal
@@ -83,10 +83,10 @@ export async function tendKeyring(
 async function advance(
   at: SecretName,
   read: ReadKeyring,
-  wanted: KeyringWanted,
+  wanted: KeyringSpec,
   seenBefore: SeenKeyVersion[],
   deps: Deps,
-): Promise<TendedKeyring> {
+): Promise<KeyringResult> {
   const { store, secrets } = deps
   const now = store.now()
   const annotations = read.found === true ? read.secret.annotations : {}
@@ -142,12 +142,7 @@ async function advance(
 // Made, recorded, used: three are enough for all kinds together.
 const MOST_STEPS = 10
 
-function startingPoint(
-  present: Keyring | undefined,
-  seen: SeenKeyVersion[],
-  wanted: KeyringWanted,
-  now: Date,
-): Keyring {
+function startingPoint(present: Keyring | undefined, seen: SeenKeyVersion[], wanted: KeyringSpec, now: Date): Keyring {
   const keyring = withTombstones(present ?? emptyKeyring(wanted.realm, wanted.owner), seen, now)
   return pathOf(keyring.owner) === pathOf(wanted.owner) ? keyring : { ...keyring, owner: wanted.owner }
 }
@@ -155,7 +150,7 @@ function startingPoint(
 /** Every version ever seen, after what is newly accepted as lost was put on record. */
 async function knownVersions(
   present: Keyring | undefined,
-  wanted: KeyringWanted,
+  wanted: KeyringSpec,
   { store }: Deps,
 ): Promise<SeenKeyVersion[]> {
   const { realm, acceptedLoss, inStatus } = wanted
@@ -201,7 +196,7 @@ async function record(
 }
 
 /** Without writing, only fields whose pair the keyring holds already can be served. */
-function fieldsWithout(keyring: Keyring | undefined, wanted: FieldPair[]): TendedKeyring['fields'] {
+function fieldsWithout(keyring: Keyring | undefined, wanted: FieldPair[]): KeyringResult['fields'] {
   if (!keyring) return { served: [], refused: [] }
   const { served, refused } = rememberFields(keyring, wanted)
   const held = new Set(keyring.fields.map(({ field }) => field))

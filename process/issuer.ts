@@ -1,4 +1,4 @@
-/** The issuer of a realm's tokens, whatever path or host a request used. */
+/** The issuer of a realm's tokens. It does not depend on the path or Host of a request. */
 export function issuerOf(baseUrl: string, realm: string): string {
   return `${baseUrl}/auth/realms/${realm}`
 }

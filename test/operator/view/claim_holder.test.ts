@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { holderOf } from '../../../operator/view/claims.ts'
+import { claimHolder } from '../../../operator/view/view.ts'
 import type { Resource } from '../../../operator/source/resource.ts'
 
 function claimant(uid: string, creationTimestamp: string, name = uid, namespace = 'default'): Resource {
@@ -28,10 +28,10 @@ test.each([
     'a',
   ],
 ])('row 94: %s', (_what, claimants, recorded, expected) => {
-  expect(holderOf(claimants, recorded)?.metadata.uid).toBe(expected)
-  expect(holderOf(claimants.toReversed(), recorded)?.metadata.uid).toBe(expected)
+  expect(claimHolder(claimants, recorded)?.metadata.uid).toBe(expected)
+  expect(claimHolder(claimants.toReversed(), recorded)?.metadata.uid).toBe(expected)
 })
 
 test('row 94: nobody holds what nobody claims', () => {
-  expect(holderOf([], 'a')).toBeUndefined()
+  expect(claimHolder([], 'a')).toBeUndefined()
 })
