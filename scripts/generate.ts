@@ -1,36 +1,36 @@
 /**
- * Writes every generated file: types, schemas and policies beside the CRDs, the chart's copies, and the reference pages.
- * With --check it writes nothing, names the files that differ and exits 1.
+ * Writes every generated file: the TypeScript types and the reference page of each CRD, and the chart's copies of crds/.
+ * With --check it writes nothing, names the files that differ and exits with 1.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { KIND_NAMES, kindSchema } from '../crds/schemas.ts'
 import { chartFiles } from './generate/chart_files.ts'
-import { readCrds } from './generate/crd_files.ts'
-import { policiesOf } from './generate/policies.ts'
 import { referenceOf } from './generate/reference.ts'
-import { schemasOf } from './generate/schemas.ts'
 import { typesOf } from './generate/types.ts'
 
 const root = join(import.meta.dirname, '..')
 
 /** Every generated file by its path in the checkout. */
 export async function generatedFiles(): Promise<Map<string, string>> {
-  const crds = readCrds(join(root, 'crds'))
   const files = new Map<string, string>()
-  for (const crd of crds) {
-    files.set(`crds/${crd.fileName}.gen.ts`, await typesOf(crd))
-    files.set(`docs/reference/${crd.fileName}.md`, referenceOf(crd))
+  for (const kind of KIND_NAMES) {
+    const schema = kindSchema(kind)!
+    files.set(`crds/${snakeCase(kind)}.gen.ts`, await typesOf(schema))
+    files.set(`docs/reference/${snakeCase(kind)}.md`, referenceOf(schema))
   }
-  files.set('crds/schemas.gen.ts', schemasOf(crds))
-  files.set('crds/policies.gen.ts', policiesOf(join(root, 'crds/policies')))
   for (const [path, text] of chartFiles(root)) files.set(path, text)
   return files
 }
 
-/** The paths whose content is not what a fresh generation gives. */
+/** The paths of the files that differ from a fresh generation. */
 export async function outdatedFiles(): Promise<string[]> {
   const files = [...(await generatedFiles())]
   return files.filter(([path, text]) => present(join(root, path)) !== text).map(([path]) => path)
+}
+
+function snakeCase(kind: string): string {
+  return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase()
 }
 
 function present(path: string): string | undefined {

@@ -1,6 +1,6 @@
 import { evaluateRules } from '../../crds/validation/cel.ts'
 import { closest } from '../../crds/validation/suggestion.ts'
-import { SCHEMAS } from '../../crds/schemas.gen.ts'
+import { KIND_NAMES } from '../../crds/schemas.ts'
 import { defaultAndValidate } from '../../crds/validation/validation.ts'
 import type { Finding } from './finding.ts'
 import { findingAt } from './manifest.ts'
@@ -15,7 +15,6 @@ export interface CheckedManifest extends Manifest {
 
 const GROUP = 'realmkeeper.io'
 const API_VERSION = `${GROUP}/v1alpha1`
-const KIND_NAMES = [...SCHEMAS.keys()]
 
 /** What an API server stores at most (etcd's limit on a request). */
 const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024

@@ -1,12 +1,11 @@
 import { EvaluationError } from '@marcbachmann/cel-js'
 import { kubernetesEnvironment } from './cel_functions.ts'
-import { celValue, formerItem } from './cel_value.ts'
-import { childSchema, isObject, saysNothing } from './defaulting.ts'
+import { childSchema, isObject, isLeaf } from './defaulting.ts'
 import type { Problem } from './problem.ts'
-import type { StructuralSchema, ValidationRule } from './schema.ts'
-import { SCHEMAS } from '../schemas.gen.ts'
+import { kindSchema } from '../schemas.ts'
+import type { StructuralSchema, ValidationRule } from '../schemas.ts'
 
-/** A rule that could not be evaluated here. It neither passed nor failed: only an API server can tell. */
+/** A rule that this interpreter cannot evaluate. Only an API server knows whether it passes. */
 export interface UnevaluatedRule {
   path: Problem['path']
   rule: string
@@ -19,12 +18,11 @@ export interface RuleResults {
 }
 
 /**
- * Evaluates the CEL rules (x-kubernetes-validations) of a kind on a defaulted object without schema problems. Rules
- * that compare with oldSelf are evaluated when the stored object is given, as on an update, and skipped as on a create
- * otherwise.
+ * Evaluates the CEL rules (x-kubernetes-validations) of a kind on a defaulted object without schema problems. Rules on
+ * oldSelf are evaluated when `oldObject` is given (an update) and skipped otherwise (a create).
  */
 export function evaluateRules(kind: string, object: unknown, oldObject?: unknown): RuleResults {
-  const schema = SCHEMAS.get(kind)?.schema ?? {}
+  const schema = kindSchema(kind)?.schema ?? {}
   return evaluateSchemaRules(schema, object, oldObject)
 }
 
@@ -43,7 +41,7 @@ export function evaluateSchemaRules(schema: StructuralSchema, object: unknown, o
 
 function visit(schema: StructuralSchema, self: unknown, oldSelf: unknown, path: Problem['path'], results: RuleResults) {
   for (const rule of schema['x-kubernetes-validations'] ?? []) apply(rule, self, oldSelf, path, results)
-  if (saysNothing(schema)) return
+  if (isLeaf(schema)) return
   if (Array.isArray(self)) {
     const { items } = schema
     if (!items) return
@@ -62,7 +60,7 @@ function apply(rule: ValidationRule, self: unknown, oldSelf: unknown, path: Prob
   try {
     if (parsed(text)({ self, oldSelf }) === true) return
   } catch (error) {
-    // A missing key fails the rule on an API server too. Anything else says that this interpreter lacks something.
+    // On an API server, too, a missing key fails the rule. Any other error shows that this interpreter lacks a feature.
     if (!(error instanceof EvaluationError) || error.code !== 'no_such_key') {
       results.unevaluated.push({ path, rule: text, why: firstLine(error) })
       return
@@ -85,4 +83,23 @@ function parsed(rule: string): ReturnType<typeof environment.parse> {
 
 function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0]!
+}
+
+/** Converts to the types of CEL: integers to BigInt, times to Date. A value of another type than its schema stays. */
+function celValue(schema: StructuralSchema, value: unknown): unknown {
+  if (schema.type === 'integer' && typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
+  if (schema.format === 'date-time' && typeof value === 'string') return new Date(value)
+  if (isLeaf(schema)) return value
+  if (Array.isArray(value)) return value.map((item) => celValue(schema.items ?? {}, item))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, celValue(childSchema(schema, name), field)]),
+  )
+}
+
+/** The former value of a list item. Only lists of type map have one: an API server correlates items by their keys. */
+function formerItem(schema: StructuralSchema, former: unknown, item: unknown): unknown {
+  if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(former) || !isObject(item)) return undefined
+  const keys = schema['x-kubernetes-list-map-keys'] ?? []
+  return former.find((candidate) => isObject(candidate) && keys.every((key) => candidate[key] === item[key]))
 }

@@ -1,8 +1,8 @@
 import { Environment } from '@marcbachmann/cel-js'
 
 /**
- * CEL as Kubernetes speaks it: what its libraries add and this interpreter lacks (lists, regular expressions, URLs;
- * https://kubernetes.io/docs/reference/using-api/cel/). Variables are dynamic: the schema has checked types before.
+ * The CEL environment of Kubernetes: adds the functions of its list, regex and URL libraries that cel-js lacks
+ * (https://kubernetes.io/docs/reference/using-api/cel/). Variables are dynamic, because the schema checks types first.
  */
 export function kubernetesEnvironment(): Environment {
   return new Environment({ unlistedVariablesAreDyn: true })

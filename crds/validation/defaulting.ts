@@ -1,12 +1,11 @@
-import type { StructuralSchema } from './schema.ts'
+import type { StructuralSchema } from '../schemas.ts'
 
 /**
- * A copy with defaults filled in as an API server does it: null counts as absent where a field is not nullable (none
- * of ours is), a default is put in place as a whole, and defaults inside it are then filled in as well. What the
- * schema does not know is left as it is.
+ * A copy with defaults, by the rules of the API server: null counts as absent (no field of ours is nullable), and
+ * defaults inside a default apply too. Unknown fields stay unchanged.
  */
 export function withDefaults(schema: StructuralSchema, value: unknown): unknown {
-  if (saysNothing(schema)) return value
+  if (isLeaf(schema)) return value
   if (Array.isArray(value)) return value.map((item) => withDefaults(schema.items ?? {}, item))
   if (!isObject(value)) return value
 
@@ -17,12 +16,12 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   return Object.fromEntries([...result].map(([name, field]) => [name, withDefaults(childSchema(schema, name), field)]))
 }
 
-/** Whoever walks along a schema stops here: what is beyond may be deep without end (a YAML anchor inside itself). */
-export function saysNothing({ properties, additionalProperties, items }: StructuralSchema): boolean {
+/** Whether a schema has no children. A walk stops there, because a value below may be cyclic (YAML anchors). */
+export function isLeaf({ properties, additionalProperties, items }: StructuralSchema): boolean {
   return !properties && !additionalProperties && !items
 }
 
-/** The schema of a member; an empty one where nothing is said about it. */
+/** The schema of a member; an empty schema for an unknown member. */
 export function childSchema(schema: StructuralSchema, name: string): StructuralSchema {
   const { properties = {} } = schema
   return (Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties) ?? {}

@@ -1,10 +1,10 @@
-import { childSchema, isObject, saysNothing } from './defaulting.ts'
+import { childSchema, isObject, isLeaf } from './defaulting.ts'
 import type { Problem } from './problem.ts'
-import type { StructuralSchema } from './schema.ts'
+import type { StructuralSchema } from '../schemas.ts'
 
-/** What x-kubernetes-list-type asks for: no item twice in a set, no key twice in a map. */
+/** Duplicates under x-kubernetes-list-type: equal items in a set, equal keys in a map. */
 export function listProblems(schema: StructuralSchema, value: unknown, path: Problem['path'] = []): Problem[] {
-  if (saysNothing(schema)) return []
+  if (isLeaf(schema)) return []
   if (Array.isArray(value)) {
     const { items } = schema
     return [
@@ -33,7 +33,7 @@ function duplicates(schema: StructuralSchema, list: unknown[], path: Problem['pa
       firstAt.set(key, index)
       return []
     }
-    const what = listType === 'set' ? 'the same item' : `the same ${keys.join(' and ')}`
-    return [{ path: [...path, index], message: `has ${what} as item ${first}; remove one of the two` }]
+    const same = listType === 'set' ? 'is equal to' : `has the same ${keys.join(' and ')} as`
+    return [{ path: [...path, index], message: `${same} item ${first}; remove one of the two` }]
   })
 }

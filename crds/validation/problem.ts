@@ -1,12 +1,12 @@
-/** One thing that is wrong with an object. The message never holds a value of the object, only names of fields. */
+/** One thing that is wrong with an object. The message names fields and never contains a value of the object. */
 export interface Problem {
-  /** Where, from the object's root. A field that is missing or unknown is named by its would-be path. */
+  /** From the object's root. A missing field has the path where it belongs. */
   path: (string | number)[]
-  /** What is wrong and, where it is not plain, what to do. */
+  /** The problem and, unless it is obvious, what to do. */
   message: string
 }
 
-/** `spec.fields[0].name`, as kubectl and an API server write it. */
+/** `spec.fields[0].name`, as kubectl and the API server write it. */
 export function pathText(path: readonly (string | number)[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`

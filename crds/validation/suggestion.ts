@@ -1,12 +1,12 @@
-/** The candidate that a mistyped word most likely means; undefined when none is near. */
-export function closest(word: string, candidates: string[]): string | undefined {
+/** The candidate nearest to a mistyped word; undefined when none is near. */
+export function closest(word: string, candidates: readonly string[]): string | undefined {
   const near = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, distance }) => distance <= Math.max(1, Math.floor(candidate.length / 3)))
   return near.toSorted((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
-/** Levenshtein's distance of the first 64 characters. */
+/** The Levenshtein distance of the first 64 characters. */
 function editDistance(left: string, right: string): number {
   const [a, b] = [left.slice(0, 64), right.slice(0, 64)]
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

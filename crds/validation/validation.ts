@@ -1,25 +1,25 @@
-import { childSchema, isObject, saysNothing, withDefaults } from './defaulting.ts'
+import { childSchema, isObject, isLeaf, withDefaults } from './defaulting.ts'
 import { listProblems } from './list_rules.ts'
 import { metadataProblems } from './object_meta.ts'
 import type { Problem } from './problem.ts'
-import { SCHEMAS } from '../schemas.gen.ts'
-import type { StructuralSchema } from './schema.ts'
+import { KIND_NAMES, kindSchema } from '../schemas.ts'
+import type { StructuralSchema } from '../schemas.ts'
 import { schemaProblems } from './schema_problems.ts'
 
-/** An object after defaulting, and what is wrong with it. Without problems `value` fits the generated types. */
+/** An object after defaulting, and its problems. Without problems, `value` has the generated type of its kind. */
 export interface Validated {
   value: Record<string, unknown>
   problems: Problem[]
 }
 
 /**
- * Does what an API server does on a write, without its CEL rules: fills in defaults, then checks types, formats,
- * bounds, unknown fields (refused, as under strict field validation) and list types. `kind` is one of the four.
+ * Does the part of an API server's write that precedes CEL rules: fills in defaults, then checks types, formats, bounds,
+ * unknown fields (refused, as under strict field validation) and list types.
  */
 export function defaultAndValidate(kind: string, object: unknown): Validated {
-  const known = SCHEMAS.get(kind)
-  if (!known) return { value: {}, problems: [{ path: ['kind'], message: `is not one of ${KIND_NAMES}` }] }
-  if (!isObject(object)) return { value: {}, problems: [{ path: [], message: 'has to be an object' }] }
+  const known = kindSchema(kind)
+  if (!known) return { value: {}, problems: [{ path: ['kind'], message: `is not one of ${KIND_NAMES.join(', ')}` }] }
+  if (!isObject(object)) return { value: {}, problems: [{ path: [], message: 'must be an object' }] }
 
   const { metadata, ...rest } = object
   const defaulted = withDefaults(known.schema, rest)
@@ -34,19 +34,17 @@ export function defaultAndValidate(kind: string, object: unknown): Validated {
   return { value, problems: onePerPath(problems) }
 }
 
-const KIND_NAMES = [...SCHEMAS.keys()].join(', ')
-
 function typeMetaProblems(kind: string, apiVersion: string, object: Record<string, unknown>): Problem[] {
   const problems: Problem[] = []
-  if (object['kind'] !== kind) problems.push({ path: ['kind'], message: `has to be ${kind}` })
-  if (object['apiVersion'] !== apiVersion) problems.push({ path: ['apiVersion'], message: `has to be ${apiVersion}` })
+  if (object['kind'] !== kind) problems.push({ path: ['kind'], message: `must be ${kind}` })
+  if (object['apiVersion'] !== apiVersion) problems.push({ path: ['apiVersion'], message: `must be ${apiVersion}` })
   return problems
 }
 
-/** A lone surrogate is no Unicode text: an API server would change it silently, and Postgres refuses it. */
+/** Finds lone surrogates: an API server would replace them silently, and Postgres refuses them. */
 function textProblems(schema: StructuralSchema, value: unknown, path: Problem['path']): Problem[] {
-  if (typeof value === 'string') return value.isWellFormed() ? [] : [{ path, message: 'is no valid Unicode text' }]
-  if (saysNothing(schema)) return []
+  if (typeof value === 'string') return value.isWellFormed() ? [] : [{ path, message: 'is not valid Unicode text' }]
+  if (isLeaf(schema)) return []
   if (Array.isArray(value)) {
     return value.flatMap((item, index) => textProblems(schema.items ?? {}, item, [...path, index]))
   }
@@ -56,7 +54,7 @@ function textProblems(schema: StructuralSchema, value: unknown, path: Problem['p
   )
 }
 
-/** The first problem of each place: a value of the wrong type has no bounds to speak of. */
+/** The first problem of each path: after a wrong type, the bounds mean nothing. */
 function onePerPath(problems: Problem[]): Problem[] {
   const seen = new Set<string>()
   return problems.filter(({ path }) => {

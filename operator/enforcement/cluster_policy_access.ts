@@ -14,7 +14,7 @@ import { TIMINGS } from '../source/cluster/timings.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
 import { MayNotLook, NoAnswer } from './policy_access.ts'
 import type { PolicyAccess, PolicyKind, PolicyName, PolicyObject, TrialOutcome } from './policy_access.ts'
-import { POLICY_NAMES } from './shipped_policies.ts'
+import { policyNames } from './shipped_policies.ts'
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const PATHS: Record<PolicyKind, string> = {
@@ -124,7 +124,7 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
 
     watch(changed) {
       const sink: Sink = { replace: async () => changed(), apply: async () => changed() }
-      const reflectors = POLICY_NAMES.map(({ kind, name }) =>
+      const reflectors = policyNames().map(({ kind, name }) =>
         createReflector({
           what: `${kind} ${name}`,
           path: PATHS[kind],

@@ -2,7 +2,7 @@ import type { PolicyIdentities } from '../../store/approval_enforcement.ts'
 import type { Finding } from './judge.ts'
 import { MayNotLook, NoAnswer } from './policy_access.ts'
 import type { PolicyAccess, TrialOutcome } from './policy_access.ts'
-import { DECISIONS_POLICY, differenceOf, POLICY_NAMES, textOf } from './shipped_policies.ts'
+import { DECISIONS_POLICY, differenceOf, policyNames, textOf } from './shipped_policies.ts'
 
 /** A finding, and whether a decision of the operator's own was refused with these very policies. */
 export interface Look {
@@ -17,7 +17,7 @@ export async function lookAtPolicies(
   needsTrial: (identities: PolicyIdentities) => boolean,
 ): Promise<Look> {
   try {
-    const objects = await Promise.all(POLICY_NAMES.map(async (name) => ({ name, object: await access.read(name) })))
+    const objects = await Promise.all(policyNames().map(async (name) => ({ name, object: await access.read(name) })))
     const differences = objects.flatMap(({ name, object }) => differenceOf(name, object) ?? [])
     if (differences.length > 0) {
       return { finding: { outcome: 'bad', reason: 'PoliciesDiffer', message: differences.join('; ') } }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { POLICIES, POLICY_BINDINGS } from '../../crds/policies.gen.ts'
+import { shippedPolicies } from '../../crds/policies.ts'
 import type { PolicyObject, PolicyName } from './policy_access.ts'
 
 /** The policy that refuses decisions by whoever may not decide. */
@@ -7,19 +7,14 @@ export const DECISIONS_POLICY = 'realmkeeper-roleassignment-decisions'
 
 const CRD = 'roleassignments.realmkeeper.io'
 
-/** What has to be there, as shipped. */
-const SHIPPED: ReadonlyMap<string, { spec: unknown }> = new Map(
-  [...POLICIES, ...POLICY_BINDINGS].map((shipped) => [
-    textOf({ kind: shipped.kind, name: shipped.metadata.name }),
-    shipped,
-  ]),
-)
-
-/** Everything that approval hangs on. */
-export const POLICY_NAMES: readonly PolicyName[] = [
-  ...[...POLICIES, ...POLICY_BINDINGS].map(({ kind, metadata }) => ({ kind, name: metadata.name })),
-  { kind: 'CustomResourceDefinition', name: CRD },
-]
+/** The objects that enforce approvals: the policies, their bindings and the CRD of RoleAssignment. */
+export function policyNames(): PolicyName[] {
+  const { policies, bindings } = shippedPolicies()
+  return [
+    ...[...policies, ...bindings].map(({ kind, metadata }) => ({ kind, name: metadata.name })),
+    { kind: 'CustomResourceDefinition', name: CRD },
+  ]
+}
 
 /** `Kind/name`. */
 export function textOf({ kind, name }: PolicyName): string {
@@ -38,7 +33,10 @@ export function differenceOf(name: PolicyName, present: PolicyObject | undefined
     const why = subresourceProblem(present.spec)
     return why && `${text} ${why}`
   }
-  const shipped = SHIPPED.get(textOf(name))
+  const { policies, bindings } = shippedPolicies()
+  const shipped = [...policies, ...bindings].find(
+    ({ kind, metadata }) => kind === name.kind && metadata.name === name.name,
+  )
   return isDeepStrictEqual(present.spec, shipped?.spec) ? undefined : `${text} is not as shipped`
 }
 

@@ -1,12 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What the chart installs and other folders own: it renders these copies, because a chart can read its own folder only. */
+/** Source patterns and their folders in the chart. Helm reads only files inside the chart, so the chart has copies. */
 const COPIED: Record<string, string> = { 'crds/*.yaml': 'crds', 'crds/policies/*.yaml': 'policies' }
 
 const TARGET = 'charts/realmkeeper/files'
 
-/** The chart's copies by their path in the checkout. */
+/** The chart's copies, by path in the checkout. */
 export function chartFiles(root: string): Map<string, string> {
   const copies = Object.entries(COPIED).flatMap(([pattern, folder]) =>
     globSync(pattern, { cwd: root })

@@ -1,7 +1,7 @@
-import type { Crd, Schema } from './crd_files.ts'
+import type { KindSchema, StructuralSchema } from '../../crds/schemas.ts'
 
 /** The reference page of one kind: a table for each group of fields. */
-export function referenceOf({ kind, plural, shortNames, apiVersion, schema, columns }: Crd): string {
+export function referenceOf({ kind, plural, shortNames, apiVersion, schema, columns }: KindSchema): string {
   const { spec, status } = schema.properties!
   return [
     `<!-- Generated from crds/${plural}.yaml by "npm run generate". Do not edit. -->`,
@@ -23,7 +23,7 @@ export function referenceOf({ kind, plural, shortNames, apiVersion, schema, colu
 }
 
 /** Heading, description, rules and table of one group, then the groups inside it. */
-function groupOf(path: string, group: Schema): string[] {
+function groupOf(path: string, group: StructuralSchema): string[] {
   const rows = Object.entries(group.properties!)
   return [
     `## ${path}`,
@@ -39,14 +39,14 @@ function groupOf(path: string, group: Schema): string[] {
   ]
 }
 
-function nestedGroup(path: string, field: Schema): string[] {
+function nestedGroup(path: string, field: StructuralSchema): string[] {
   if (field.properties) return groupOf(path, field)
   if (field.items?.properties) return groupOf(`${path}[]`, { ...field.items, description: field.description! })
   return []
 }
 
-function rowOf(name: string, field: Schema, required: boolean): string {
-  const standard =
+function rowOf(name: string, field: StructuralSchema, required: boolean): string {
+  const defaultValue =
     field.default === undefined || isEmptyObject(field.default) ? '' : code(JSON.stringify(field.default))
   const bounds = boundsOf(field)
   const meaning = [
@@ -54,29 +54,29 @@ function rowOf(name: string, field: Schema, required: boolean): string {
     bounds && `${bounds}.`,
     ...rulesIn(field).map((message) => `Rule: ${message}.`),
   ].filter(Boolean)
-  return `| \`${name}\`${required ? ' (required)' : ''} | ${typeOf(field)} | ${standard} | ${escape(meaning.join(' '))} |`
+  return `| \`${name}\`${required ? ' (required)' : ''} | ${typeOf(field)} | ${defaultValue} | ${escape(meaning.join(' '))} |`
 }
 
-/** Rules that stand on a scalar or on the items of a list; those of groups are listed above their table. */
-function rulesIn(field: Schema): string[] {
+/** The rules of a scalar or of list items. Rules of groups are listed above their table. */
+function rulesIn(field: StructuralSchema): string[] {
   const own = field.properties ? [] : (field['x-kubernetes-validations'] ?? [])
   const items = field.items && !field.items.properties ? (field.items['x-kubernetes-validations'] ?? []) : []
   return [...own, ...items].map(({ message }) => message!)
 }
 
-function rulesOf(group: Schema): string[] {
+function rulesOf(group: StructuralSchema): string[] {
   const rules = group['x-kubernetes-validations'] ?? []
   return rules.length === 0 ? [] : ['Rules:', ...rules.map(({ message }) => `- ${escape(message!)}.`), '']
 }
 
-function typeOf(field: Schema): string {
+function typeOf(field: StructuralSchema): string {
   if (field.enum) return field.enum.map((value) => code(value)).join(', ')
   if (field.type === 'array') return field.items!.properties ? 'list of objects' : `list of ${typeOf(field.items!)}`
   if (field.additionalProperties) return `map of ${typeOf(field.additionalProperties)}`
   return field.format === 'date-time' ? 'time (RFC 3339)' : field.type!
 }
 
-function boundsOf(field: Schema): string {
+function boundsOf(field: StructuralSchema): string {
   const bounds = [
     range(field.minimum, field.maximum, ''),
     field.enum || field.format ? '' : range(undefined, field.maxLength, ' characters'),
@@ -99,7 +99,7 @@ function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
 }
 
-/** What Markdown would take for a column or a tag. */
+/** Escapes what Markdown reads as a column or a tag. */
 function escape(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }

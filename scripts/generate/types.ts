@@ -1,7 +1,7 @@
 import { compile } from 'json-schema-to-typescript'
-import type { Crd, Schema } from './crd_files.ts'
+import type { KindSchema, StructuralSchema } from '../../crds/schemas.ts'
 
-/** Names of nested groups whose property says too little by itself. */
+/** Type names of nested groups whose property name is ambiguous. */
 const GROUP_NAMES: Record<string, string> = {
   signing: 'SigningKey',
   refresh: 'RefreshKey',
@@ -10,8 +10,8 @@ const GROUP_NAMES: Record<string, string> = {
   generate: 'GeneratedSecret',
 }
 
-/** The TypeScript of one kind: its Spec, its Status and each nested group under a name of its own. */
-export async function typesOf({ kind, plural, apiVersion, schema }: Crd): Promise<string> {
+/** The TypeScript of one kind: its Spec, its Status and a named type for each nested group. */
+export async function typesOf({ kind, plural, apiVersion, schema }: KindSchema): Promise<string> {
   const names = new Set<string>([kind])
   const spec = named(kind, 'spec', schema.properties!['spec']!, names)
   const status = named(kind, 'status', schema.properties!['status']!, names)
@@ -36,10 +36,10 @@ export async function typesOf({ kind, plural, apiVersion, schema }: Crd): Promis
 
 const STYLE = { semi: false, singleQuote: true, printWidth: 120, trailingComma: 'all' } as const
 
-/** A copy with a title for each group, which becomes its type's name, and with defaulted fields required. */
-function named(kind: string, property: string, schema: Schema, names: Set<string>): Schema {
+/** A copy in which each group has a title (the name of its type) and fields with a default are required. */
+function named(kind: string, property: string, schema: StructuralSchema, names: Set<string>): StructuralSchema {
   const { default: _default, ...rest } = schema
-  const copy: Schema = rest
+  const copy: StructuralSchema = rest
   if (schema.items) copy.items = named(kind, singular(property), schema.items, names)
   if (schema.additionalProperties) {
     copy.additionalProperties = named(kind, property, schema.additionalProperties, names)
@@ -58,7 +58,8 @@ function named(kind: string, property: string, schema: Schema, names: Set<string
 function typeName(kind: string, property: string, names: Set<string>): string {
   const word = GROUP_NAMES[property] ?? property[0]!.toUpperCase() + property.slice(1)
   const name = word.startsWith(kind) ? word : kind + word
-  if (names.has(name)) throw new Error(`Two groups of ${kind} would be called ${name}: name one in GROUP_NAMES`)
+  if (names.has(name))
+    throw new Error(`two groups of ${kind} get the type name ${name}; give one of them a name in GROUP_NAMES`)
   names.add(name)
   return name
 }

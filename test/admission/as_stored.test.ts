@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { POLICIES, POLICY_BINDINGS } from '../../crds/policies.gen.ts'
+import { shippedPolicies } from '../../crds/policies.ts'
 import { hasControlPlane, startControlPlane } from '../support/control_plane.ts'
 import type { ControlPlane } from '../support/control_plane.ts'
 import { installPolicies, KINDS } from './policies.ts'
+
+const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
 describe.skipIf(!hasControlPlane('kube-controller-manager'))('the policies as an API server stores them', () => {
   let plane: ControlPlane

@@ -1,6 +1,8 @@
-import type { AdmissionPolicy, AdmissionPolicyBinding } from '../../crds/admission_policy.ts'
-import { POLICIES, POLICY_BINDINGS } from '../../crds/policies.gen.ts'
+import type { AdmissionPolicy, AdmissionPolicyBinding } from '../../crds/policies.ts'
+import { shippedPolicies } from '../../crds/policies.ts'
 import type { Account } from '../support/control_plane/account.ts'
+
+const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
 const API = '/apis/admissionregistration.k8s.io/v1'
 

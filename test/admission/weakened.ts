@@ -1,7 +1,9 @@
-import type { AdmissionPolicy, AdmissionPolicyBinding } from '../../crds/admission_policy.ts'
-import { POLICIES, POLICY_BINDINGS } from '../../crds/policies.gen.ts'
+import type { AdmissionPolicy, AdmissionPolicyBinding } from '../../crds/policies.ts'
+import { shippedPolicies } from '../../crds/policies.ts'
 import { ATTACKS } from './attacks.ts'
 import { POLICY_NAMES } from './probe.ts'
+
+const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
 /** The policies less one rule, which stand in namespaces of their own. */
 export interface Weakened {

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { isObject } from '../../crds/validation/defaulting.ts'
 import { evaluateRules } from '../../crds/validation/cel.ts'
 import { pathText } from '../../crds/validation/problem.ts'
-import { SCHEMAS } from '../../crds/schemas.gen.ts'
-import type { StructuralSchema } from '../../crds/validation/schema.ts'
+import { kindSchema } from '../../crds/schemas.ts'
+import type { StructuralSchema } from '../../crds/schemas.ts'
 import { defaultAndValidate } from '../../crds/validation/validation.ts'
 import { clientCases } from './cases/client_cases.ts'
 import type { Written } from './cases/case.ts'
@@ -33,7 +33,7 @@ describe.each(KINDS)('$kind', ({ kind, valid, smallest, alsoValid, invalid, upda
 
   test('one with every field is valid', () => {
     expect(problemsOf(kind, valid())).toEqual([])
-    expect(unusedFields(SCHEMAS.get(kind)!.schema, valid())).toEqual([])
+    expect(unusedFields(kindSchema(kind)!.schema, valid())).toEqual([])
   })
 
   test.each(alsoValid)('$name is valid', ({ change }) => {
@@ -67,7 +67,7 @@ describe.each(KINDS)('$kind', ({ kind, valid, smallest, alsoValid, invalid, upda
       const before = defaultAndValidate(kind, changed(valid(), stored)).value
       collectMessages(kind, changed(valid(), written), before, broken)
     }
-    expect(ruleMessages(SCHEMAS.get(kind)!.schema).filter((message) => !broken.has(message))).toEqual([])
+    expect(ruleMessages(kindSchema(kind)!.schema).filter((message) => !broken.has(message))).toEqual([])
   })
 })
 

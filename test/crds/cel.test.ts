@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { evaluateSchemaRules } from '../../crds/validation/cel.ts'
-import type { StructuralSchema } from '../../crds/validation/schema.ts'
+import type { StructuralSchema } from '../../crds/schemas.ts'
 
 /** Whether one rule on `spec` holds; what is unevaluated is said. */
 function evaluate(rule: string, spec: unknown, properties: Record<string, StructuralSchema>, old?: unknown) {

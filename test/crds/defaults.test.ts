@@ -93,7 +93,7 @@ test('two objects do not share a default', () => {
 })
 
 test.each(['spec', '', null, 7, [], undefined])('no object at all is a problem, not a crash: %j', (object) => {
-  expect(defaultAndValidate('Realm', object).problems).toEqual([{ path: [], message: 'has to be an object' }])
+  expect(defaultAndValidate('Realm', object).problems).toEqual([{ path: [], message: 'must be an object' }])
 })
 
 test('a kind that is not one of ours is a problem, not a crash', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isRfc3339 } from '../../crds/validation/rfc3339.ts'
+import { isRfc3339 } from '../../crds/validation/schema_problems.ts'
 
 // Each was put to the validation code of Kubernetes 1.36 as well.
 test.each([

@@ -1,13 +1,12 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readCrds } from '../../scripts/generate/crd_files.ts'
-import type { Schema } from '../../scripts/generate/crd_files.ts'
+import { KIND_NAMES, kindSchema } from '../../crds/schemas.ts'
+import type { StructuralSchema } from '../../crds/schemas.ts'
 import { outdatedFiles } from '../../scripts/generate.ts'
 
-const crds = readCrds(join(import.meta.dirname, '../../crds'))
+const crds = KIND_NAMES.map((kind) => kindSchema(kind)!)
 
 /** Every schema under one, with its path. */
-function all(schema: Schema, path: string): [path: string, schema: Schema][] {
+function all(schema: StructuralSchema, path: string): [path: string, schema: StructuralSchema][] {
   return [
     [path, schema],
     ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => all(field, `${path}.${name}`)),
@@ -20,7 +19,7 @@ const schemas = crds.flatMap(({ kind, schema }) => all(schema, kind))
 /** What the API server itself describes. */
 const own = schemas.filter(([path]) => !path.endsWith('.metadata'))
 
-function pathsOf(broken: (schema: Schema) => boolean): string[] {
+function pathsOf(broken: (schema: StructuralSchema) => boolean): string[] {
   return own.filter(([, schema]) => broken(schema)).map(([path]) => path)
 }
 
@@ -34,7 +33,8 @@ test('every field is described, in a sentence', () => {
 })
 
 test('every text is bounded', () => {
-  const bounded = ({ type, enum: values, maxLength }: Schema) => type !== 'string' || values || maxLength !== undefined
+  const bounded = ({ type, enum: values, maxLength }: StructuralSchema) =>
+    type !== 'string' || values || maxLength !== undefined
   const fixed = /^[A-Za-z]+\.(apiVersion|kind)$/
   expect(pathsOf((schema) => !bounded(schema)).filter((path) => !fixed.test(path))).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { withDefaults } from '../../../crds/validation/defaulting.ts'
-import { SCHEMAS } from '../../../crds/schemas.gen.ts'
+import { kindSchema } from '../../../crds/schemas.ts'
 import { API_VERSION } from './manifest.ts'
 import type { Condition, Kind, Resource } from '../resource.ts'
 
@@ -107,7 +107,7 @@ export function objectOf(held: HeldObject): Record<string, unknown> {
 
 /** The object with the defaults that its kind has by now, as an API server reads what a former version stored. */
 export function withPresentDefaults(held: Held): Held {
-  const schema = isHeldObject(held) ? SCHEMAS.get(held.kind)?.schema.properties?.['spec'] : undefined
+  const schema = isHeldObject(held) ? kindSchema(held.kind)?.schema.properties?.['spec'] : undefined
   return isHeldObject(held) && schema ? { ...held, spec: withDefaults(schema, held.spec) } : held
 }
 

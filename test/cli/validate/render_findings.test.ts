@@ -9,14 +9,14 @@ const error: Finding = {
   severity: 'error',
   object: 'Realm team/shop',
   field: 'spec.enabled',
-  message: 'has to be a boolean',
+  message: 'must be a boolean',
 }
 const note: Finding = { file: 'b.yaml', line: 1, column: 1, severity: 'note', message: 'nothing here' }
 
 test('as text: a line for each, and a count that says what was not checked', () => {
   expect(renderFindings([error, note])).toBe(
     [
-      'a.yaml:3:5: error: Realm team/shop: spec.enabled: has to be a boolean',
+      'a.yaml:3:5: error: Realm team/shop: spec.enabled: must be a boolean',
       'b.yaml:1:1: note: nothing here',
       '1 error, 1 note; rules that compare with the stored object (what is immutable) are checked when it is applied',
       '',

@@ -56,7 +56,7 @@ describe('files', () => {
   test('JSON is read as well', async () => {
     const text =
       '{"apiVersion": "realmkeeper.io/v1alpha1", "kind": "Realm",\n "metadata": {"name": "shop"},\n "spec": {"enabled": 1}}'
-    expect(await validate({ 'a.json': text })).toEqual(['a.json:3:22 error spec.enabled: has to be a boolean'])
+    expect(await validate({ 'a.json': text })).toEqual(['a.json:3:22 error spec.enabled: must be a boolean'])
   })
 
   test('a path that is not there is a finding', async () => {
@@ -116,7 +116,7 @@ describe('YAML', () => {
 
   test('a List is looked into', async () => {
     const text = `apiVersion: v1\nkind: List\nitems:\n  - apiVersion: realmkeeper.io/v1alpha1\n    kind: Realm\n    metadata: {name: shop}\n    spec:\n      enabled: 1\n`
-    expect(await validate({ 'a.yaml': text })).toEqual(['a.yaml:8:16 error spec.enabled: has to be a boolean'])
+    expect(await validate({ 'a.yaml': text })).toEqual(['a.yaml:8:16 error spec.enabled: must be a boolean'])
   })
 
   test.each([

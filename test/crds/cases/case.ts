@@ -80,7 +80,7 @@ export const commonInvalid: InvalidCase[] = [
     path: 'apiVersion',
     message: /v1alpha1/,
   },
-  { name: 'another kind', breakIt: (o) => (o.kind = 'Group'), path: 'kind', message: /has to be/ },
+  { name: 'another kind', breakIt: (o) => (o.kind = 'Group'), path: 'kind', message: /must be/ },
   { name: 'no name', breakIt: (o) => delete o.metadata['name'], path: 'metadata.name', message: /is required/ },
   {
     name: 'a name that is no DNS name',
@@ -92,7 +92,7 @@ export const commonInvalid: InvalidCase[] = [
     name: 'a label that is no text',
     breakIt: (o) => (o.metadata['labels'] = { team: 1 }),
     path: 'metadata.labels.team',
-    message: /has to be a string/,
+    message: /must be a string/,
   },
   {
     name: 'a condition with an unknown status',

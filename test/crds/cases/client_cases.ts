@@ -116,7 +116,7 @@ export const clientCases: KindCases = {
       name: 'row 96: a secret instead of a reference',
       breakIt: (o) => (o.spec.clientSecret = 'not-a-secret-any-more'),
       path: 'spec.clientSecret',
-      message: /^has to be an object$/,
+      message: /^must be an object$/,
     },
     {
       name: 'a public client with a secret',
@@ -162,7 +162,7 @@ export const clientCases: KindCases = {
       name: 'a grant twice',
       breakIt: (o) => (o.spec.grantTypes = ['password', 'password']),
       path: 'spec.grantTypes[1]',
-      message: /the same item/,
+      message: /is equal to item/,
     },
     {
       name: 'the scope of a field among the default ones',

@@ -88,7 +88,7 @@ export const realmCases: KindCases = {
       name: 'row 90: text for a boolean',
       breakIt: (o) => (o.spec.enabled = 'yes'),
       path: 'spec.enabled',
-      message: /has to be a boolean/,
+      message: /must be a boolean/,
     },
     {
       name: 'row 90: 10,000 roles',
@@ -187,7 +187,7 @@ export const realmCases: KindCases = {
       name: 'a composite twice',
       breakIt: (o) => (o.spec.roles[1].composites = ['reader', 'reader']),
       path: 'spec.roles[1].composites[1]',
-      message: /the same item as item 0/,
+      message: /is equal to item 0/,
     },
     {
       name: 'an access token that outlives the refresh token',
@@ -223,7 +223,7 @@ export const realmCases: KindCases = {
       name: 'a fraction for an integer',
       breakIt: (o) => (o.spec.tokens.accessTokenLifetimeSeconds = 1.5),
       path: 'spec.tokens.accessTokenLifetimeSeconds',
-      message: /has to be an integer/,
+      message: /must be an integer/,
     },
     {
       name: 'a lifetime of nothing',

@@ -84,12 +84,12 @@ export const roleAssignmentCases: KindCases = {
     ...commonInvalid,
     ...realmRefInvalid,
     { name: 'no subject', breakIt: (o) => delete o.spec.subject, path: 'spec.subject', message: /is required/ },
-    { name: 'no roles', breakIt: (o) => (o.spec.roles = []), path: 'spec.roles', message: /less than 1 item/ },
+    { name: 'no roles', breakIt: (o) => (o.spec.roles = []), path: 'spec.roles', message: /fewer than 1 item/ },
     {
       name: 'a role twice',
       breakIt: (o) => (o.spec.roles = ['reader', 'reader']),
       path: 'spec.roles[1]',
-      message: /the same item/,
+      message: /is equal to item/,
     },
     {
       name: 'the role of all users',

@@ -52,7 +52,7 @@ export const userCases: KindCases = {
       name: 'a username that is no Unicode text',
       breakIt: (o) => (o.spec.username = 'ali\ud800ce'),
       path: 'spec.username',
-      message: /no valid Unicode/,
+      message: /not valid Unicode/,
     },
     {
       name: 'row 91: a username of the system',
@@ -88,7 +88,7 @@ export const userCases: KindCases = {
       name: 'an attribute that is no list',
       breakIt: (o) => (o.spec.attributes = { department: 'sales' }),
       path: 'spec.attributes.department',
-      message: /has to be an array/,
+      message: /must be an array/,
     },
     {
       name: 'an attribute with other signs in its name',
@@ -100,7 +100,7 @@ export const userCases: KindCases = {
       name: 'an attribute called as a prototype',
       breakIt: (o) => (o.spec.attributes = JSON.parse('{"__proto__": "x"}')),
       path: 'spec.attributes.__proto__',
-      message: /has to be an array/,
+      message: /must be an array/,
     },
     {
       name: 'a subject with spaces',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { POLICIES, POLICY_BINDINGS } from '../../../crds/policies.gen.ts'
+import { shippedPolicies } from '../../../crds/policies.ts'
 import { hasControlPlane, startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { JSON_PATCH, MERGE_PATCH } from '../../support/control_plane/account.ts'
@@ -8,6 +8,8 @@ import { eventually } from '../operator_under_test.ts'
 import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
 import { enforcementWorld } from './world.ts'
 import type { EnforcementWorld } from './world.ts'
+
+const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const PLURALS = {

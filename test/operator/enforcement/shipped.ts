@@ -1,6 +1,8 @@
-import { POLICIES, POLICY_BINDINGS } from '../../../crds/policies.gen.ts'
+import { shippedPolicies } from '../../../crds/policies.ts'
 import type { PolicyObject } from '../../../operator/enforcement/policy_access.ts'
 import { textOf } from '../../../operator/enforcement/shipped_policies.ts'
+
+const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
 export const DECISIONS = 'realmkeeper-roleassignment-decisions'
 export const CRD = 'CustomResourceDefinition/roleassignments.realmkeeper.io'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { POLICIES, POLICY_BINDINGS } from '../../../../crds/policies.gen.ts'
+import { shippedPolicies } from '../../../../crds/policies.ts'
 import { APPLY_PATCH } from '../../../support/control_plane/account.ts'
 import type { Account } from '../../../support/control_plane/account.ts'
 import { startControlPlane } from '../../../support/control_plane.ts'
@@ -7,6 +7,8 @@ import type { ControlPlane } from '../../../support/control_plane.ts'
 import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 import { realmkeeper } from '../../../support/command.ts'
 import type { CommandResult } from '../../../support/command.ts'
+
+const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
 const GROUP = 'realmkeeper.io'
 const API = `/apis/${GROUP}/v1alpha1`

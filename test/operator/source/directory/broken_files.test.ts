@@ -85,27 +85,23 @@ describe('each problem names its place and what to do', () => {
       `${head}spec:\n  realmRef: {name: acme}\n`,
       /:5:3: User default\/carol: spec\.username: is required/,
     ],
-    [
-      'a wrong type',
-      `${head}${spec}, enabled: 1}\n`,
-      /:4:\d+: User default\/carol: spec\.enabled: has to be a boolean/,
-    ],
+    ['a wrong type', `${head}${spec}, enabled: 1}\n`, /:4:\d+: User default\/carol: spec\.enabled: must be a boolean/],
     ['no kind', 'apiVersion: realmkeeper.io/v1alpha1\nmetadata: {name: x}\n', /:1:\d+: kind: is missing/],
     ['no name', 'apiVersion: v1\nkind: Secret\nmetadata: {}\n', /:3:\d+: metadata\.name: is required/],
     [
       'row 91: a name that is none',
       'apiVersion: v1\nkind: Secret\nmetadata: {name: A_b}\n',
-      /:3:\d+: metadata\.name: has to be a DNS name/,
+      /:3:\d+: metadata\.name: must be a DNS name/,
     ],
     [
       'row 91: a name of 254 characters',
       `${head.replace('carol', 'c'.repeat(254))}${spec}}\n`,
-      /:3:\d+: metadata\.name: has to be a DNS name/,
+      /:3:\d+: metadata\.name: must be a DNS name/,
     ],
     [
       'a namespace that is a way out',
       'apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: ../..}\n',
-      /:3:\d+: metadata\.namespace: has to be a DNS label/,
+      /:3:\d+: metadata\.namespace: must be a DNS label/,
     ],
     [
       'an unknown kind of ours',
@@ -150,7 +146,7 @@ describe('each problem names its place and what to do', () => {
     [
       'a label that is no text',
       'apiVersion: v1\nkind: Secret\nmetadata: {name: x, labels: {on: true}}\n',
-      /:3:\d+: Secret default\/x: metadata\.labels\.on: has to be a string, not boolean; put it in quotes/,
+      /:3:\d+: Secret default\/x: metadata\.labels\.on: must be a string, not boolean; put it in quotes/,
     ],
   ])('%s', async (_what, text, message) => {
     const world = await directoryWorld({ started: false })

@@ -177,7 +177,7 @@ test('a status that the schema does not take is refused, and what was there stay
   const { uid } = (await world.eventually(() => world.source().get(alice))).metadata
   const wrong = { observedGeneration: 1, conditions: [], fields: { subject: 5 } }
   await expect(world.source().writeStatus(alice, uid, wrong)).rejects.toThrow(
-    'status of User/default/alice is not valid: status.subject has to be a string',
+    'status of User/default/alice is not valid: status.subject must be a string',
   )
   expect(world.source().get(alice)?.status).toBeUndefined()
 })
