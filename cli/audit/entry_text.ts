@@ -1,4 +1,4 @@
-import { printable } from '../../operator/role_assignment/messages.ts'
+import { printable } from '../../process/printable.ts'
 import type { AuditEntryView } from './audit_entry.ts'
 import type { ChainCheck } from './verify_chains.ts'
 

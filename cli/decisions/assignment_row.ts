@@ -1,8 +1,8 @@
 import type { RealmSpec } from '../../crds/realm.gen.ts'
 import type { RoleAssignmentSpec } from '../../crds/role_assignment.gen.ts'
 import { parseGranted } from '../../operator/role_assignment/granted.ts'
-import { printable } from '../../operator/role_assignment/messages.ts'
-import { statedDecisions } from '../../operator/role_assignment/stated_decisions.ts'
+import { printable } from '../../process/printable.ts'
+import { statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
 import { covers } from '../../operator/source/directory/decisions.ts'
 import type { HeldObject } from '../../operator/source/directory/held_object.ts'
 
@@ -74,7 +74,7 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
   const ready = status.conditions?.find(({ type, observedGeneration = generation }) => {
     return type === 'Ready' && observedGeneration === generation
   })
-  const counting = statedDecisions(status).filter((decision) => covers(decision, assignment))
+  const counting = statusDecisions(status).filter((decision) => covers(decision, assignment))
   const approvers = new Set(counting.filter(({ decision }) => decision === 'Approved').map(({ approver }) => approver))
 
   return {
@@ -95,7 +95,7 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
       keeps: asked.filter((role) => serving.includes(role)).map(roleText),
       removes: serving.filter((role) => !asked.includes(role)).map(roleText),
     },
-    decisions: statedDecisions(status).map((stated) => ({
+    decisions: statusDecisions(status).map((stated) => ({
       approver: printable(stated.approver),
       decision: stated.decision,
       ...remarks(assignment, stated),

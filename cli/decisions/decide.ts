@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { evaluateRules } from '../../crds/validation/cel.ts'
 import { defaultAndValidate } from '../../crds/validation/validation.ts'
 import { sameName } from '../../operator/role_assignment/approver_name.ts'
-import { printable } from '../../operator/role_assignment/messages.ts'
-import { statedDecisions } from '../../operator/role_assignment/stated_decisions.ts'
+import { printable } from '../../process/printable.ts'
+import { statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
 import { replaceFile } from '../../operator/source/directory/atomic_file.ts'
 import { digestOf } from '../../operator/source/directory/canonical.ts'
 import { covers, takeDecisions } from '../../operator/source/directory/decisions.ts'
@@ -110,7 +110,7 @@ function isNews(held: HeldObject, manifest: ResourceManifest, entry: Approval): 
   }
   // With the decisions that stand in the file and were not read yet.
   const present = takeDecisions(held, manifest, admission)?.object ?? held
-  const standing = statedDecisions(present.status).filter((decision) => covers(decision, held))
+  const standing = statusDecisions(present.status).filter((decision) => covers(decision, held))
   if (standing.some(({ approver, decision }) => approver === entry.approver && decision === entry.decision))
     return false
 

@@ -1,4 +1,4 @@
-import { printable } from '../../operator/role_assignment/messages.ts'
+import { printable } from '../../process/printable.ts'
 import { MERGE_PATCH } from '../../operator/source/cluster/api_client.ts'
 import { objectPath } from '../../operator/source/cluster/api_paths.ts'
 import type { Cluster } from '../kubeconfig.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
-import { statedDecisions } from '../role_assignment/stated_decisions.ts'
+import { statusDecisions } from '../role_assignment/status_decisions.ts'
 
 /**
  * Whether what was read is still there: the same object and spec, and every decision that was read. What reconcilers
@@ -10,6 +10,6 @@ import { statedDecisions } from '../role_assignment/stated_decisions.ts'
 export function isStillSo(read: RoleAssignmentResource, live: RoleAssignmentResource | undefined): boolean {
   if (live?.metadata.uid !== read.metadata.uid || live.metadata.generation !== read.metadata.generation) return false
   if ((live.metadata.deletionTimestamp === undefined) !== (read.metadata.deletionTimestamp === undefined)) return false
-  const present = statedDecisions(live.status)
-  return statedDecisions(read.status).every((decision) => present.some((one) => isDeepStrictEqual(one, decision)))
+  const present = statusDecisions(live.status)
+  return statusDecisions(read.status).every((decision) => present.some((one) => isDeepStrictEqual(one, decision)))
 }

@@ -10,7 +10,7 @@ import type { Granted } from '../role_assignment/granted.ts'
 import { tally } from '../role_assignment/quorum.ts'
 import type { Tally } from '../role_assignment/quorum.ts'
 import { openGeneration } from '../role_assignment/recall.ts'
-import { statedDecisions } from '../role_assignment/stated_decisions.ts'
+import { statusDecisions } from '../role_assignment/status_decisions.ts'
 import type { StoreAccess } from '../rows/store_access.ts'
 
 /**
@@ -47,7 +47,7 @@ interface Marks extends Pick<Tally, 'newlySetAside'> {
 }
 
 async function marksOf(db: Db, resource: RoleAssignmentResource): Promise<Marks | undefined> {
-  const stated = statedDecisions(resource.status)
+  const stated = statusDecisions(resource.status)
   if (stated.length === 0) return undefined
   const { uid } = resource.metadata
   const row = await findRoleAssignmentByUid(db, uid)
@@ -76,7 +76,7 @@ export function setAside(
       roles: spec.roles,
       requestedBy: spec.requestedBy,
     },
-    stated: statedDecisions(status),
+    stated: statusDecisions(status),
     recorded: recorded.filter(({ assignmentUid }) => assignmentUid === metadata.uid),
     memory,
     enforcement: { mode: 'gap', required: true },

@@ -1,6 +1,6 @@
-import { auditNotes } from './audit_notes.ts'
+import { auditNotes } from './audit.ts'
 import type { Granted, Request } from './granted.ts'
-import type { DecideInput, Decided } from './input.ts'
+import type { DecisionInput, DecisionResult } from './decision.ts'
 import { tally } from './quorum.ts'
 import { readyCondition, setBackCondition } from './ready.ts'
 import { openGeneration, recall } from './recall.ts'
@@ -9,7 +9,7 @@ import { resolve } from './resolve.ts'
 import type { Found } from './resolve.ts'
 import { deniedSince, keep } from './serving.ts'
 import { earlier, millis } from './time.ts'
-import { decisionDueBy, needsDecision, weigh } from './weigh.ts'
+import { decisionDueBy, needsDecision, weigh } from './grant.ts'
 
 /**
  * Decides on one RoleAssignment: what it grants now, why not more, and what to remember. Pure and level-triggered: it
@@ -19,7 +19,7 @@ import { decisionDueBy, needsDecision, weigh } from './weigh.ts'
  * requester approved, on this very uid and generation, knowing what the roles were composed of; or where nobody has to
  * decide. See docs/decisions/0003-what-a-decision-covers.md.
  */
-export function decide(input: DecideInput): Decided {
+export function decide(input: DecisionInput): DecisionResult {
   const { assignment, stated, recorded, enforcement, now } = input
   const own = recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
 
@@ -92,7 +92,7 @@ export function decide(input: DecideInput): Decided {
  * The object is older than what is remembered of it: the cluster was restored from a backup, or this was read from a
  * replica that lags. Nothing is served, decided or forgotten until the generation is one that was not seen before.
  */
-function setBack(input: DecideInput, before: Granted): Decided {
+function setBack(input: DecisionInput, before: Granted): DecisionResult {
   const { uid, generation, deleting } = input.assignment
   const denied = input.stated.some(
     ({ decision, observedUID, observedGeneration }) =>
@@ -112,7 +112,7 @@ function setBack(input: DecideInput, before: Granted): Decided {
 }
 
 /** Whether decisions on this generation were made about something that is no longer known. */
-function isForgotten({ assignment, remembered, stated, recorded }: DecideInput): boolean {
+function isForgotten({ assignment, remembered, stated, recorded }: DecisionInput): boolean {
   const rows = recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
   if (rows.length === 0 && !remembered.status) return false
   return (
@@ -123,7 +123,7 @@ function isForgotten({ assignment, remembered, stated, recorded }: DecideInput):
 
 function presentRequest(
   memory: Granted,
-  { assignment, now }: DecideInput,
+  { assignment, now }: DecisionInput,
   found: Found,
   isForgotten: boolean,
 ): Request | undefined {
@@ -137,7 +137,11 @@ function presentRequest(
 }
 
 /** The rows. Nothing for a grant that is paused: what it is for is missing. */
-function present({ assignment }: DecideInput, found: Found, { serving }: Granted): Pick<Decided, 'grantee' | 'roles'> {
+function present(
+  { assignment }: DecisionInput,
+  found: Found,
+  { serving }: Granted,
+): Pick<DecisionResult, 'grantee' | 'roles'> {
   if (!serving || serving.paused || serving.roles.length === 0 || !found.realm) return { roles: [] }
   const expiresAt = serving.expiresAt === undefined ? null : new Date(millis(serving.expiresAt))
   return {
@@ -147,7 +151,7 @@ function present({ assignment }: DecideInput, found: Found, { serving }: Granted
 }
 
 /** A name can have an entry about this generation and object, or an outdated one, but not both: it is the list's key. */
-function outdated({ assignment: { uid, generation }, stated }: DecideInput): string[] {
+function outdated({ assignment: { uid, generation }, stated }: DecisionInput): string[] {
   return stated
     .filter(({ form }) => form === 'entry')
     .filter(({ observedUID, observedGeneration }) => observedUID !== uid || observedGeneration !== generation)

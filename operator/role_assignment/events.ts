@@ -1,6 +1,6 @@
 import type { ResourceEvent } from '../source/resource_source.ts'
-import type { AuditNote } from './input.ts'
-import { names, printable } from './messages.ts'
+import type { AuditNote } from './decision.ts'
+import { names, printable } from '../../process/printable.ts'
 
 /** The Event that goes with a line of the audit: for people, and kept for an hour. */
 export function eventOf({ action, details }: AuditNote, assignment: string): ResourceEvent {

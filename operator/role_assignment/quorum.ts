@@ -1,14 +1,14 @@
 import { nameKey } from './approver_name.ts'
 import { MAX_UNCOUNTED } from './granted.ts'
 import type { Granted, Uncounted } from './granted.ts'
-import type { Assignment, Enforcement, RecordedDecision } from './input.ts'
-import type { StatedDecision } from './stated_decisions.ts'
+import type { Assignment, Enforcement, RecordedDecision } from './decision.ts'
+import type { StatusDecision } from './status_decisions.ts'
 import { remembered, setAsideSoFar } from './uncounted.ts'
 import type { SetAside } from './uncounted.ts'
 
 export interface Ballot {
   assignment: Assignment
-  stated: readonly StatedDecision[]
+  stated: readonly StatusDecision[]
   /** Of this uid. */
   recorded: readonly RecordedDecision[]
   /** Of this generation. */
@@ -24,7 +24,7 @@ export interface Tally {
   /** Who approved and counts; a name once, whatever its spelling. */
   approvers: string[]
   deniedBy: string[]
-  record: StatedDecision[]
+  record: StatusDecision[]
   /** What to remember as not counting. */
   uncounted: Uncounted[]
   /** Approvals of this generation that do not count, and those of them that are new. */
@@ -56,7 +56,7 @@ export function tally(ballot: Ballot): Tally {
   // With more set aside than can be remembered, nobody can tell any more who is not among them.
   const full = before.size >= MAX_UNCOUNTED
   const counted = new Set(known.filter(({ decision }) => decision === 'Approved').map(keyOf))
-  const record: StatedDecision[] = []
+  const record: StatusDecision[] = []
   const waiting: string[] = []
 
   for (const key of before.keys()) counted.delete(key)

@@ -1,17 +1,17 @@
 import type { Granted, Request } from './granted.ts'
-import type { DecideInput, Ready, Reason } from './input.ts'
-import { count, names, printable, sentence } from './messages.ts'
+import type { DecisionInput, Ready, Reason } from './decision.ts'
+import { count, names, printable, sentence } from '../../process/printable.ts'
 import type { Tally } from './quorum.ts'
 import type { Found } from './resolve.ts'
 import { covers, lastsAsAsked } from './serving.ts'
-import { isGrantedByDecision, needsDecision } from './weigh.ts'
+import { isGrantedByDecision, needsDecision } from './grant.ts'
 
 const NEW_GENERATION = 'edit spec (reason, for instance) and have it decided anew'
 
 const DELETING = 'it is being deleted and grants nothing'
 
 interface Facts {
-  input: DecideInput
+  input: DecisionInput
   found: Found
   granted: Granted
   request: Request | undefined
@@ -64,7 +64,7 @@ export function readyCondition(facts: Facts): Ready {
 }
 
 /** For an object that is older than what is remembered. */
-export function setBackCondition({ assignment }: DecideInput, remembered: number): Ready {
+export function setBackCondition({ assignment }: DecisionInput, remembered: number): Ready {
   if (assignment.deleting) return { status: 'False', reason: 'Deleting', message: DELETING }
   const message = `generation ${assignment.generation} is older than ${remembered}, which was seen before; ${NEW_GENERATION}`
   return { status: 'False', reason: 'DecisionUnproven', message }
@@ -153,7 +153,7 @@ function startedOver(reason: NonNullable<Request['startsOver']>): string {
   return `${what}; decisions made so far do not count: ${NEW_GENERATION}`
 }
 
-function notEnforced({ enforcement }: DecideInput): string {
+function notEnforced({ enforcement }: DecisionInput): string {
   return enforcement.mode === 'gap'
     ? 'nothing new is granted while admission does not hold approvers to the rules (see ApprovalEnforced of the Realm)'
     : 'nothing new is granted until it is known that admission holds approvers to the rules'

@@ -1,5 +1,5 @@
 import type { Granted } from './granted.ts'
-import type { Memory } from './input.ts'
+import type { Memory } from './decision.ts'
 
 /**
  * What was remembered. The row counts, because only the operator writes rows; a status that can be trusted stands in

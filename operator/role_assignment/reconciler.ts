@@ -22,8 +22,8 @@ import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { decide } from './decide.ts'
 import { eventOf } from './events.ts'
 import { parseGranted } from './granted.ts'
-import type { Assignment, Decided, RealmForAssignment, UserForAssignment } from './input.ts'
-import { statedDecisions } from './stated_decisions.ts'
+import type { Assignment, DecisionResult, RealmForAssignment, UserForAssignment } from './decision.ts'
+import { statusDecisions } from './status_decisions.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
 import type { RealmForResource, View } from '../view/view.ts'
 
@@ -45,10 +45,10 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
       const recorded = await listDecisions(store.db, uid)
       const known = approvalEnforcement()
       waitForMemory(known, row, resource)
-      const decideUnder = ({ mode, required, statusTrusted }: ApprovalEnforcement): Decided =>
+      const decideUnder = ({ mode, required, statusTrusted }: ApprovalEnforcement): DecisionResult =>
         decide({
           assignment: assignmentOf(resource),
-          stated: statedDecisions(resource.status),
+          stated: statusDecisions(resource.status),
           recorded,
           remembered: {
             row: parseGranted(row?.granted),
@@ -105,7 +105,7 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
     resource: RoleAssignmentResource,
     realm: RealmForResource,
     row: RoleAssignmentRow | undefined,
-    { granted, grantee, roles, record, audit }: Decided,
+    { granted, grantee, roles, record, audit }: DecisionResult,
   ): Promise<boolean> {
     const { uid, namespace, name, generation } = resource.metadata
     // While the realm does not take it nothing is served, but what was granted is still remembered where it was.
@@ -158,7 +158,7 @@ function waitForMemory(
 }
 
 /** Whether something is recorded or granted that was not before. */
-function gains({ record, audit }: Decided): boolean {
+function gains({ record, audit }: DecisionResult): boolean {
   return record.length > 0 || audit.some(({ action }) => action === 'roles_granted')
 }
 
@@ -231,11 +231,11 @@ function isSame(
   return text(present) === text(roles.map((role) => ({ ...role, ...to })))
 }
 
-function audited(notes: Decided['audit'], realm: string, at: Date) {
+function audited(notes: DecisionResult['audit'], realm: string, at: Date) {
   return notes.map((note) => ({ ...note, realm, at }))
 }
 
-function outcomeOf({ metadata }: RoleAssignmentResource, decided: Decided, changed: boolean): ReconcileResult {
+function outcomeOf({ metadata }: RoleAssignmentResource, decided: DecisionResult, changed: boolean): ReconcileResult {
   const { ready, granted, audit, dropApprovals, lookAgainAt } = decided
   return {
     conditions: [{ type: 'Ready', ...ready }],

@@ -1,6 +1,6 @@
 import { expandRoles } from './expand_roles.ts'
 import type { Granted, Request, ResolvedGranted } from './granted.ts'
-import type { Assignment, Governance } from './input.ts'
+import type { Assignment, Governance } from './decision.ts'
 import { sameParties } from './resolve.ts'
 import type { Found, Realm } from './resolve.ts'
 import { millis } from './time.ts'

@@ -1,6 +1,6 @@
 import { expandRoles } from './expand_roles.ts'
-import type { Assignment, DecideInput, RealmForAssignment, Reason } from './input.ts'
-import { names, printable } from './messages.ts'
+import type { Assignment, DecisionInput, RealmForAssignment, Reason } from './decision.ts'
+import { names, printable } from '../../process/printable.ts'
 
 export type Realm = Extract<RealmForAssignment, { admitted: true }>
 
@@ -18,7 +18,7 @@ export type Found = { realm?: Realm; parties?: Parties } & (
 )
 
 /** Looks up realm, subject and roles, in this order; the first that is missing is the answer. */
-export function resolve({ assignment, realm, user }: Pick<DecideInput, 'assignment' | 'realm' | 'user'>): Found {
+export function resolve({ assignment, realm, user }: Pick<DecisionInput, 'assignment' | 'realm' | 'user'>): Found {
   if (!realm.admitted) return { resolved: false, reason: realm.reason, message: printable(realm.message, 500) }
 
   const parties = findParties(assignment, realm, user)
@@ -39,7 +39,7 @@ export function sameParties(one: Parties, other: Parties): boolean {
 function findParties(
   { namespace, subject }: Assignment,
   realm: Realm,
-  user: DecideInput['user'],
+  user: DecisionInput['user'],
 ): Parties | { reason: Reason; message: string } {
   if (subject.kind === 'User') {
     if (user?.realmUid === realm.uid) return { realmUID: realm.uid, subjectUID: user.uid, sub: user.sub }

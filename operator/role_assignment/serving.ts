@@ -1,9 +1,9 @@
 import { expandRoles } from './expand_roles.ts'
 import type { Request, Serving } from './granted.ts'
-import type { Assignment, RecordedDecision } from './input.ts'
+import type { Assignment, RecordedDecision } from './decision.ts'
 import { sameParties } from './resolve.ts'
 import type { Found } from './resolve.ts'
-import type { StatedDecision } from './stated_decisions.ts'
+import type { StatusDecision } from './status_decisions.ts'
 import { earlier, isOver, millis, secondsAfter } from './time.ts'
 
 export type Ending = 'Deleted' | 'Denied' | 'RealmReplaced' | 'SubjectReplaced' | 'Ended'
@@ -73,7 +73,7 @@ export function lastsAsAsked(serving: Serving, request: Request): boolean {
 export function deniedSince(
   serving: Serving,
   { uid, generation }: Assignment,
-  stated: readonly StatedDecision[],
+  stated: readonly StatusDecision[],
   recorded: readonly RecordedDecision[],
 ): boolean {
   const seen = stated.filter(

@@ -1,8 +1,8 @@
 import { nameKey } from './approver_name.ts'
 import { MAX_UNCOUNTED } from './granted.ts'
 import type { Granted, Uncounted } from './granted.ts'
-import type { RecordedDecision } from './input.ts'
-import type { StatedDecision } from './stated_decisions.ts'
+import type { RecordedDecision } from './decision.ts'
+import type { StatusDecision } from './status_decisions.ts'
 
 /** Approvals of the present generation that are set aside, by the key of the approver's name. */
 export type SetAside = ReadonlyMap<string, Uncounted>
@@ -28,7 +28,7 @@ export function setAsideSoFar(memory: Granted, recorded: readonly RecordedDecisi
 export function remembered(
   setAside: SetAside,
   generation: number,
-  stated: readonly StatedDecision[],
+  stated: readonly StatusDecision[],
   recorded: readonly RecordedDecision[],
 ): Uncounted[] {
   const foretold = [

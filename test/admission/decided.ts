@@ -1,8 +1,8 @@
 import { decide } from '../../operator/role_assignment/decide.ts'
-import type { Decided } from '../../operator/role_assignment/input.ts'
+import type { DecisionResult } from '../../operator/role_assignment/decision.ts'
 import type { Granted } from '../../operator/role_assignment/granted.ts'
 import { parseGranted } from '../../operator/role_assignment/granted.ts'
-import { statedDecisions } from '../../operator/role_assignment/stated_decisions.ts'
+import { statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
 import { world } from '../operator/role_assignment/world.ts'
 import type { World } from '../operator/role_assignment/world.ts'
 import type { Stored } from './world.ts'
@@ -20,7 +20,7 @@ export function surroundings(requiredApprovals: number): Surroundings {
 }
 
 /** What the operator makes of an object as the API server has it. It remembers by rows, which are kept in `around`. */
-export function decidedOn(object: Stored, around: Surroundings): Decided {
+export function decidedOn(object: Stored, around: Surroundings): DecisionResult {
   const { metadata, spec, status = {} } = object
   const { uid, generation, namespace, name, deletionTimestamp } = metadata
   const { subject, roles, requestedBy, expiresAt, durationSeconds } = spec
@@ -37,7 +37,7 @@ export function decidedOn(object: Stored, around: Surroundings): Decided {
       durationSeconds,
       deleting: deletionTimestamp !== undefined,
     },
-    stated: statedDecisions(status),
+    stated: statusDecisions(status),
     recorded: around.recorded,
     remembered: { row: around.rows.get(uid), status: parseGranted(status.granted), statusTrusted: false },
     realm: around.realm,
@@ -51,6 +51,6 @@ export function decidedOn(object: Stored, around: Surroundings): Decided {
 }
 
 /** `reason: role, role` */
-export function said({ ready, roles }: Decided): string {
+export function said({ ready, roles }: DecisionResult): string {
   return `${ready.reason}: ${roles.map(({ role }) => role).join(' ')}`.trimEnd()
 }

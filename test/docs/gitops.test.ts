@@ -8,7 +8,7 @@ const states = documentedStates()
 
 test('the table is about every kind, and every reason of a RoleAssignment', () => {
   expect(new Set(states.map(({ kind }) => kind))).toEqual(new Set(KINDS))
-  const source = readFileSync(join(ROOT, 'operator/role_assignment/input.ts'), 'utf8')
+  const source = readFileSync(join(ROOT, 'operator/role_assignment/decision.ts'), 'utf8')
   const [, union = ''] = /export type Reason =\n([^]*?)\n\n/.exec(source) ?? []
   const reasons = [...union.matchAll(/'(\w+)'/g)].map(([, reason]) => reason)
   expect(reasons.length).toBeGreaterThan(10)

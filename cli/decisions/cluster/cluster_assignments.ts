@@ -2,8 +2,8 @@ import type { RealmSpec } from '../../../crds/realm.gen.ts'
 import { isStatus } from '../../../operator/source/cluster/api_error.ts'
 import type { ApiObject } from '../../../operator/source/cluster/api_object.ts'
 import { kindPath, objectPath } from '../../../operator/source/cluster/api_paths.ts'
-import { statedDecisions } from '../../../operator/role_assignment/stated_decisions.ts'
-import type { StatedDecision } from '../../../operator/role_assignment/stated_decisions.ts'
+import { statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
+import type { StatusDecision } from '../../../operator/role_assignment/status_decisions.ts'
 import { covers } from '../../../operator/source/directory/decisions.ts'
 import { heldKey } from '../../../operator/source/directory/held_object.ts'
 import type { Cluster } from '../../kubeconfig.ts'
@@ -23,7 +23,7 @@ export interface Selection {
 export interface Seen {
   row: AssignmentRow
   /** Decisions that cover what was seen, with the names of their authors as they are. */
-  standing: StatedDecision[]
+  standing: StatusDecision[]
 }
 
 /** RoleAssignments of a cluster, oldest first. Throws DecisionError. */
@@ -105,7 +105,7 @@ function seen(object: ApiObject, findRealm: RealmLookup, now: Date): Seen {
   const submittedBy = submitterOf(object.metadata.managedFields ?? [])
   return {
     row: { ...assignmentRow(assignment, findRealm, now), ...(submittedBy !== undefined && { submittedBy }) },
-    standing: statedDecisions(assignment.status).filter((stated) => covers(stated, assignment)),
+    standing: statusDecisions(assignment.status).filter((stated) => covers(stated, assignment)),
   }
 }
 

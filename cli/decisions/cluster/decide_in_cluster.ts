@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { printable } from '../../../operator/role_assignment/messages.ts'
+import { printable } from '../../../process/printable.ts'
 import { APPLY_PATCH } from '../../../operator/source/cluster/api_client.ts'
 import { isStatus } from '../../../operator/source/cluster/api_error.ts'
 import type { ApiObject } from '../../../operator/source/cluster/api_object.ts'

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../operator/source/cluster/api_error.ts'
-import { printable } from '../../../operator/role_assignment/messages.ts'
+import { printable } from '../../../process/printable.ts'
 import { DecisionError } from '../decision_error.ts'
 
 const MAX_WORDS = 2_000

@@ -1,5 +1,5 @@
 import type { ManagedFields } from '../../../operator/source/cluster/api_object.ts'
-import { printable } from '../../../operator/role_assignment/messages.ts'
+import { printable } from '../../../process/printable.ts'
 
 /** What kubectl calls itself as the author of fields, by its commands. */
 const KUBECTL = /^kubectl(-[a-z-]+)?$/

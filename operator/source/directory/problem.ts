@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { printable } from '../../role_assignment/messages.ts'
+import { printable } from '../../../process/printable.ts'
 
 /** What is wrong at a place inside one document. Messages never repeat a value of a Secret. */
 export interface FieldProblem {

@@ -1,5 +1,5 @@
-import type { Assignment, Enforcement, Governance } from '../../../operator/role_assignment/input.ts'
-import type { StatedDecision } from '../../../operator/role_assignment/stated_decisions.ts'
+import type { Assignment, Enforcement, Governance } from '../../../operator/role_assignment/decision.ts'
+import type { StatusDecision } from '../../../operator/role_assignment/status_decisions.ts'
 import type { World } from './world.ts'
 
 /**
@@ -22,7 +22,7 @@ export interface Seen {
 }
 
 /** A decision, and whether admission would have refused it. */
-export interface WrittenDecision extends StatedDecision {
+export interface WrittenDecision extends StatusDecision {
   forged?: boolean
 }
 
@@ -214,7 +214,7 @@ function approvals({ assignment, stated, required }: Seen): string[] {
     .filter((name) => name !== assignment.requestedBy.toLowerCase())
 }
 
-function denials({ assignment, stated }: Seen): StatedDecision[] {
+function denials({ assignment, stated }: Seen): StatusDecision[] {
   return stated.filter(
     (one) =>
       one.decision === 'Denied' &&

@@ -7,21 +7,21 @@ import type { Granted } from '../../../operator/role_assignment/granted.ts'
 import type {
   Assignment,
   AuditNote,
-  Decided,
-  DecideInput,
+  DecisionResult,
+  DecisionInput,
   Enforcement,
   RealmForAssignment,
   RecordedDecision,
   UserForAssignment,
-} from '../../../operator/role_assignment/input.ts'
-import type { StatedDecision } from '../../../operator/role_assignment/stated_decisions.ts'
+} from '../../../operator/role_assignment/decision.ts'
+import type { StatusDecision } from '../../../operator/role_assignment/status_decisions.ts'
 
 export type Realm = Extract<RealmForAssignment, { admitted: true }>
 
 /** Everything around one RoleAssignment, as plain data that a test may change in any way. */
 export interface World {
   assignment: Assignment
-  stated: StatedDecision[]
+  stated: StatusDecision[]
   recorded: RecordedDecision[]
   row: Granted | undefined
   status: Granted | undefined
@@ -79,14 +79,14 @@ export function world(): World {
   }
 }
 
-export function inputOf(world: World): DecideInput {
+export function inputOf(world: World): DecisionInput {
   const { assignment, stated, recorded, row, status, statusTrusted, realm, refused, user, enforcement, now } = world
   const remembered = { row, status, statusTrusted }
   return structuredClone({ assignment, stated, recorded, remembered, realm: refused ?? realm, user, enforcement, now })
 }
 
 /** One reconcile: decides, and does with the answer what the caller would. A second look must find nothing to do. */
-export function reconcile(world: World): Decided {
+export function reconcile(world: World): DecisionResult {
   const answer = decide(inputOf(world))
   remember(world, answer)
 
@@ -99,14 +99,14 @@ export function reconcile(world: World): Decided {
 }
 
 /** A second look remembers, says and serves the same, and has nothing new to note or record. */
-function same(again: Decided, expected: Partial<Decided>): void {
+function same(again: DecisionResult, expected: Partial<DecisionResult>): void {
   const { granted, ready, roles, audit, record } = again
   const seen = { granted, ready, roles, audit, record }
   // Asked first, because an expectation costs much more, and random runs ask some ten thousand times.
   if (!isDeepStrictEqual(seen, expected)) expect(seen, 'a second look finds nothing to do').toEqual(expected)
 }
 
-function remember(world: World, answer: Decided): void {
+function remember(world: World, answer: DecisionResult): void {
   // Through JSON and the parser, as it goes through a column and a status.
   const granted = parseGranted(JSON.parse(JSON.stringify(answer.granted)))
   if (!isDeepStrictEqual(granted, answer.granted)) expect(granted, 'it can be read again').toEqual(answer.granted)
@@ -117,7 +117,7 @@ function remember(world: World, answer: Decided): void {
   world.audit.push(...answer.audit)
 }
 
-function problems({ assignment }: World, { ready, granted }: Decided): unknown[] {
+function problems({ assignment }: World, { ready, granted }: DecisionResult): unknown[] {
   const { uid: _, generation, namespace, name, deleting: __, ...spec } = assignment
   const object = {
     apiVersion: 'realmkeeper.io/v1alpha1',
@@ -149,8 +149,8 @@ function record(rows: RecordedDecision[], decision: RecordedDecision): void {
 }
 
 /** An entry by `realmkeeper approve` or `deny`, on what is there now unless the test says otherwise. */
-export function entry(world: World, approver: string, overrides: Partial<StatedDecision> = {}): void {
-  const entry: StatedDecision = {
+export function entry(world: World, approver: string, overrides: Partial<StatusDecision> = {}): void {
+  const entry: StatusDecision = {
     approver,
     decision: 'Approved',
     form: 'entry',
@@ -189,6 +189,6 @@ export function after(seconds: number): string {
 }
 
 /** `reason: role, role` in one line, for tables. */
-export function verdict({ ready, roles }: Decided): string {
+export function verdict({ ready, roles }: DecisionResult): string {
   return `${ready.reason}: ${roles.map(({ role }) => role).join(' ')}`.trimEnd()
 }

@@ -1,7 +1,7 @@
 import type { RoleAssignmentStatus } from '../../crds/role_assignment.gen.ts'
 
 /** A decision as an approver wrote it into status, in either form. */
-export interface StatedDecision {
+export interface StatusDecision {
   approver: string
   decision: 'Approved' | 'Denied'
   form: 'entry' | 'condition'
@@ -16,8 +16,8 @@ const MAX_ENTRIES = 16
  * The decisions in a status, entries first. One that does not say who decided on which uid and generation is none;
  * beyond the schema's bound on entries only Denied is heard.
  */
-export function statedDecisions(status: Pick<RoleAssignmentStatus, 'approvals' | 'conditions'> = {}): StatedDecision[] {
-  const entries: StatedDecision[] = (status.approvals ?? [])
+export function statusDecisions(status: Pick<RoleAssignmentStatus, 'approvals' | 'conditions'> = {}): StatusDecision[] {
+  const entries: StatusDecision[] = (status.approvals ?? [])
     .filter(({ decision }, index) => index < MAX_ENTRIES || decision === 'Denied')
     .map(({ approver, decision, observedGeneration, observedUID }) => ({
       approver,
@@ -26,7 +26,7 @@ export function statedDecisions(status: Pick<RoleAssignmentStatus, 'approvals' |
       observedGeneration,
       observedUID,
     }))
-  const conditions = (status.conditions ?? []).flatMap((condition): StatedDecision[] => {
+  const conditions = (status.conditions ?? []).flatMap((condition): StatusDecision[] => {
     const { type, status: value, reason, decidedBy, observedGeneration, observedUID } = condition
     if ((type !== 'Approved' && type !== 'Denied') || value !== 'True' || !reason) return []
     if (decidedBy === undefined || observedGeneration === undefined || observedUID === undefined) return []

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { count, names, printable, sentence } from '../../../operator/role_assignment/messages.ts'
+import { count, names, printable, sentence } from '../../process/printable.ts'
 
 test.each([
   ['row 127: a line end', 'a\nReady=True', 'a\uFFFDReady=True'],

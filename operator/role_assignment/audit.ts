@@ -1,5 +1,5 @@
 import type { Granted, Serving } from './granted.ts'
-import type { AuditNote, DecideInput } from './input.ts'
+import type { AuditNote, DecisionInput } from './decision.ts'
 import type { Tally } from './quorum.ts'
 import type { Ending } from './serving.ts'
 
@@ -8,7 +8,7 @@ import type { Ending } from './serving.ts'
  * rebuilding rows from a status, or a status from rows, is no transition.
  */
 export function auditNotes(
-  input: DecideInput,
+  input: DecisionInput,
   before: Granted | undefined,
   after: Granted,
   { votes, ending, isNew = false }: { votes?: Tally; ending: Ending | undefined; isNew?: boolean },

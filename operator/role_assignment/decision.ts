@@ -3,13 +3,13 @@ import type { DecisionRow } from '../../store/decisions.ts'
 import type { GrantedRole, GrantSubject } from '../../store/role_assignments.ts'
 import type { Granted } from './granted.ts'
 import type { DefinedRoles } from './expand_roles.ts'
-import type { StatedDecision } from './stated_decisions.ts'
+import type { StatusDecision } from './status_decisions.ts'
 
 /** Everything that the decision depends on, as plain data. */
-export interface DecideInput {
+export interface DecisionInput {
   assignment: Assignment
-  /** What approvers wrote into status, also about other generations and uids; see `statedDecisions`. */
-  stated: readonly StatedDecision[]
+  /** What approvers wrote into status, also about other generations and uids; see `statusDecisions`. */
+  stated: readonly StatusDecision[]
   /** What is recorded for this uid, of all generations. */
   recorded: readonly RecordedDecision[]
   remembered: Memory
@@ -79,7 +79,7 @@ export interface Enforcement {
 }
 
 /** What follows. Nothing of it has happened yet: rows, status, audit and Events are the caller's. */
-export interface Decided {
+export interface DecisionResult {
   ready: Ready
   /** To be remembered, in the row and in `status.granted`. */
   granted: Granted

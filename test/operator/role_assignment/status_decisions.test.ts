@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RoleAssignmentStatus } from '../../../crds/role_assignment.gen.ts'
 import { nameKey } from '../../../operator/role_assignment/approver_name.ts'
-import { statedDecisions } from '../../../operator/role_assignment/stated_decisions.ts'
+import { statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
 
 const seen = { observedGeneration: 3, observedUID: 'uid' }
 const approved = { type: 'Approved', status: 'True', reason: 'Needed', decidedBy: 'bob', ...seen } as const
@@ -11,15 +11,15 @@ test('entries and conditions are heard alike', () => {
     approvals: [{ approver: 'dave', decision: 'Denied', ...seen }],
     conditions: [approved, { type: 'Ready', status: 'False', reason: 'Denied' }],
   }
-  expect(statedDecisions(status)).toEqual([
+  expect(statusDecisions(status)).toEqual([
     { approver: 'dave', decision: 'Denied', form: 'entry', ...seen },
     { approver: 'bob', decision: 'Approved', form: 'condition', ...seen },
   ])
 })
 
 test('an absent status says nothing', () => {
-  expect(statedDecisions(undefined)).toEqual([])
-  expect(statedDecisions({})).toEqual([])
+  expect(statusDecisions(undefined)).toEqual([])
+  expect(statusDecisions({})).toEqual([])
 })
 
 test.each([
@@ -38,7 +38,7 @@ test.each([
   ],
   ['is of another type', { ...approved, type: 'approved' }],
 ])('a condition decides nothing when it %s', (_, condition) => {
-  expect(statedDecisions({ conditions: [condition] })).toEqual([])
+  expect(statusDecisions({ conditions: [condition] })).toEqual([])
 })
 
 test('beyond sixteen entries only Denied is heard', () => {
@@ -47,7 +47,7 @@ test('beyond sixteen entries only Denied is heard', () => {
     decision: index === 19 ? ('Denied' as const) : ('Approved' as const),
     ...seen,
   }))
-  const heard = statedDecisions({ approvals })
+  const heard = statusDecisions({ approvals })
   expect(heard).toHaveLength(17)
   expect(heard.at(-1)).toMatchObject({ approver: 'approver-19', decision: 'Denied' })
 })

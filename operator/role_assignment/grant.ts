@@ -1,6 +1,6 @@
 import { alwaysNeedsDecision } from './expand_roles.ts'
 import type { Granted, Outcome, Request, Serving } from './granted.ts'
-import type { Assignment, Enforcement, Governance } from './input.ts'
+import type { Assignment, Enforcement, Governance } from './decision.ts'
 import { covers, endOf, lastsAsAsked } from './serving.ts'
 import type { Kept } from './serving.ts'
 import { isOver, secondsAfter } from './time.ts'
