@@ -7,8 +7,8 @@ import { ANY_ORIGIN, corsHeaders } from './http/cors.ts'
 import { handleRequest } from './http/handle_request.ts'
 import type { HandleDeps, Handled } from './http/handle_request.ts'
 import type { HttpAnswer } from './http/http.ts'
-import { renderError } from './http/render_error.ts'
-import type { RenderedError } from './http/render_error.ts'
+import { renderError } from './http/oauth_error.ts'
+import type { RenderedError } from './http/oauth_error.ts'
 import type { ServerMetrics } from './metrics.ts'
 
 export interface AppOptions extends HandleDeps {
@@ -32,7 +32,8 @@ export function createApp(options: AppOptions): Koa {
     const id = randomUUID()
     const started = performance.now()
     const handled: Handled = { route: 'none' }
-    let answer: HttpAnswer | RenderedError
+    let answer: HttpAnswer
+    let failure: RenderedError | undefined
     try {
       answer = await handleRequest(req, id, options, handled)
     } catch (error) {
@@ -40,7 +41,8 @@ export function createApp(options: AppOptions): Koa {
         res.destroy()
         return
       }
-      answer = renderError(error)
+      failure = renderError(error)
+      answer = failure.answer
     }
     const cors = handled.isPublic ? ANY_ORIGIN : corsHeaders(req.headers.origin, handled.request?.corsClient)
     const closing = isDraining() ? CLOSING : undefined
@@ -48,7 +50,7 @@ export function createApp(options: AppOptions): Koa {
 
     const millis = performance.now() - started
     metrics.answered(handled.route, req.method ?? '', answer.status, millis / 1000)
-    writeLine(log, req, id, handled, answer, millis)
+    writeLine(log, req, id, handled, answer, failure, millis)
   })
   app.on('error', (error: unknown) => {
     // Anybody can hang up at any time; that is no alarm.
@@ -84,7 +86,8 @@ function writeLine(
   req: IncomingMessage,
   requestId: string,
   { route, request }: Handled,
-  answer: HttpAnswer | RenderedError,
+  answer: HttpAnswer,
+  failure: RenderedError | undefined,
   millis: number,
 ): void {
   const line = {
@@ -96,14 +99,9 @@ function writeLine(
     realm: request?.realm.name,
     clientId: request?.corsClient?.clientId,
   }
-  if (!isError(answer)) {
-    log.info(line, 'answered')
-    return
-  }
-  const { error, error_description: description } = answer.body
-  const refused = { ...line, error, description, ...(answer.fault !== undefined && { err: answer.fault }) }
-  if (answer.status >= 500) log.error(refused, 'not answered')
-  else log.info(refused, 'refused')
+  if (!failure) log.info({ ...line, cause: answer.cause }, 'answered')
+  else if (answer.status >= 500) log.error({ ...line, ...failure.log }, 'not answered')
+  else log.info({ ...line, ...failure.log }, 'refused')
 }
 
 function isHangUp(error: unknown): boolean {
@@ -111,7 +109,3 @@ function isHangUp(error: unknown): boolean {
 }
 
 const HUNG_UP = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE'])
-
-function isError(answer: HttpAnswer | RenderedError): answer is RenderedError {
-  return answer.body !== undefined && 'error_description' in answer.body
-}

@@ -22,7 +22,8 @@ export async function authenticateClient(
 ): Promise<ClientRow> {
   const { realm, form } = request
   const basic = parseBasicCredentials(request.authorization)
-  if (basic === 'malformed') throw invalidClient(realm, true)
+  const isBasic = basic !== undefined
+  if (basic === 'malformed') throw invalidClient(realm, isBasic, 'malformed Basic header')
   if (basic && !agrees(basic, form)) {
     throw new OAuthError('invalid_request', 'The client credentials of header and form differ')
   }
@@ -31,11 +32,21 @@ export async function authenticateClient(
   const secrets = (basic?.secrets ?? [form.client_secret ?? '']).filter((secret) => secret !== '')
 
   const client = await findOne(realm, ids)
-  const isRight = secretFits(client, secrets, now())
-  if (!client?.enabled) throw invalidClient(realm, basic !== undefined)
-  if (client.type === 'Public' ? secrets.length > 0 : !isRight) throw invalidClient(realm, basic !== undefined)
+  // Compared for unknown clients as well, so that the time of the answer does not tell which clients exist.
+  const match = matchSecrets(client, secrets, now())
+  if (!client) throw invalidClient(realm, isBasic, ids.length === 0 ? 'no client id' : 'unknown client')
+  const cause = refusalOf(client, secrets.length > 0, match)
+  if (cause !== undefined) throw invalidClient(realm, isBasic, cause, client.clientId)
   request.corsClient = client
   return client
+}
+
+/** Why the client may not call; undefined when it may. */
+function refusalOf(client: ClientRow, hasSecret: boolean, match: SecretMatch): string | undefined {
+  if (!client.enabled) return 'client disabled'
+  if (client.type === 'Public') return hasSecret ? 'public client with a secret' : undefined
+  if (!hasSecret) return 'no client secret'
+  return match === 'valid' ? undefined : `${match} client secret`
 }
 
 function agrees({ ids, secrets }: BasicCredentials, form: Form): boolean {
@@ -53,27 +64,33 @@ async function findOne(realm: ServedRealm, ids: string[]): Promise<ClientRow | u
   return undefined
 }
 
-/** Nobody's: what unknown clients are compared with, so that they take the same time. */
+/** Has no secret. Unknown clients are compared with it, so that they take the same time. */
 const NO_SECRET: SecretHash = { salt: randomBytes(16), hash: randomBytes(32) }
 
-function secretFits(client: ClientRow | undefined, secrets: string[], now: Date): boolean {
+type SecretMatch = 'valid' | 'expired' | 'wrong'
+
+/** Makes every comparison, whatever the ones before found, so that the time does not depend on the secrets. */
+function matchSecrets(client: ClientRow | undefined, secrets: string[], now: Date): SecretMatch {
   const current = secretHash(client?.secretSalt, client?.secretHash)
-  const previousCounts = client?.previousValidUntil != null && now < client.previousValidUntil
-  const previous = previousCounts ? secretHash(client.previousSecretSalt, client.previousSecretHash) : NO_SECRET
-  // Every comparison is made, whatever the one before it said.
-  const fits = (secrets.length > 0 ? secrets : ['']).map((secret) => {
+  const previous = secretHash(client?.previousSecretSalt, client?.previousSecretHash)
+  const isPreviousValid = client?.previousValidUntil != null && now < client.previousValidUntil
+  const matches = (secrets.length > 0 ? secrets : ['']).map((secret): SecretMatch => {
     const isCurrent = isClientSecret(secret, current)
-    return isClientSecret(secret, previous) || isCurrent
+    const isPrevious = isClientSecret(secret, previous)
+    if (isCurrent || (isPrevious && isPreviousValid)) return 'valid'
+    return isPrevious ? 'expired' : 'wrong'
   })
-  return secrets.length > 0 && fits.includes(true)
+  return matches.find((match) => match === 'valid') ?? matches.find((match) => match === 'expired') ?? 'wrong'
 }
 
 function secretHash(salt: Buffer | null | undefined, hash: Buffer | null | undefined): SecretHash {
   return salt && hash ? { salt, hash } : NO_SECRET
 }
 
-function invalidClient(realm: ServedRealm, isBasic: boolean): OAuthError {
+function invalidClient(realm: ServedRealm, isBasic: boolean, cause: string, clientId?: string): OAuthError {
   return new OAuthError('invalid_client', 'Invalid client or Invalid client credentials', {
     headers: isBasic ? { 'WWW-Authenticate': `Basic realm="${realm.name}"` } : {},
+    cause,
+    ...(clientId !== undefined && { context: { clientId } }),
   })
 }

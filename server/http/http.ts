@@ -26,6 +26,8 @@ export interface HttpAnswer {
   status: number
   headers?: Record<string, string>
   body?: object
+  /** For the log line alone: why a token, or the whole request, has no effect although the answer is no error. */
+  cause?: string
 }
 
 /** One endpoint, apart from HTTP: throws OAuthError, answers otherwise. */

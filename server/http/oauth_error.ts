@@ -1,3 +1,6 @@
+import { isTurnedAway, isUnavailable } from '../../store/db.ts'
+import type { HttpAnswer } from './http.ts'
+
 /** Error codes that this server answers, each with its HTTP status. */
 const STATUS = {
   // RFC 6749 section 5.2
@@ -35,15 +38,27 @@ const STATUS = {
 
 export type OAuthErrorCode = keyof typeof STATUS
 
-export interface OAuthErrorOptions extends ErrorOptions {
-  /** Where protocol.md departs from the status that the code implies, such as 401 `invalid_grant` for credentials. */
+/** Identifiers for the log line: of rows that were found, never text that the caller sent. */
+export interface ErrorContext {
+  clientId?: string
+  subject?: string
+  sid?: string
+}
+
+export interface OAuthErrorOptions {
+  /** Where the protocol departs from the status that the code implies, such as 401 `invalid_grant` for credentials. */
   status?: number
   headers?: Record<string, string>
+  /** For the log line alone: a fixed text that names the reason, such as `unknown client`, or the error behind this one. */
+  cause?: string | Error
+  /** For the log line alone. */
+  context?: ErrorContext
 }
 
 /**
- * An error that the client is meant to see. Code and description go on the wire; what only operators may see
- * belongs in `cause`. Descriptions never repeat input, and keep to the characters of RFC 6749 section 5.2.
+ * An error in two halves. Code, description and headers are public; the description repeats no input and keeps to the
+ * characters of RFC 6749 section 5.2. `cause` and `context` are private: they go into the log line of the request, so
+ * that an operator can tell a wrong secret from an unknown client and the caller cannot.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
@@ -51,16 +66,51 @@ export class OAuthError extends Error {
   readonly description: string
   readonly status: number
   readonly headers: Record<string, string>
+  override readonly cause: string | Error | undefined
+  readonly context: ErrorContext
 
   constructor(error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
-    super(`${error}: ${description}`, options)
+    super(`${error}: ${description}`)
     this.error = error
     this.description = description
     this.status = options.status ?? STATUS[error]
     this.headers = options.headers ?? {}
+    this.cause = options.cause
+    this.context = options.context ?? {}
   }
 
   toJSON(): { error: string; error_description: string } {
     return { error: this.error, error_description: this.description }
   }
+}
+
+/** An error as an answer to the caller, and as members of the request's log line. */
+export interface RenderedError {
+  answer: HttpAnswer & { headers: Record<string, string> }
+  log: { error: string; description: string; cause?: string; err?: unknown } & ErrorContext
+}
+
+/** Decides what leaves of an error: an OAuthError's public half; of every other error only that the request failed. */
+export function renderError(thrown: unknown): RenderedError {
+  const error = thrown instanceof OAuthError ? thrown : concealed(thrown)
+  const headers = { ...error.headers }
+  if (error.status === 503 || error.status === 429) headers['Retry-After'] ??= '2'
+  const { cause } = error
+  return {
+    answer: { status: error.status, headers, body: error.toJSON() },
+    log: {
+      error: error.error,
+      description: error.description,
+      ...(typeof cause === 'string' ? { cause } : cause !== undefined && { err: cause }),
+      ...(error !== thrown && { err: thrown }),
+      ...error.context,
+    },
+  }
+}
+
+function concealed(thrown: unknown): OAuthError {
+  if (isUnavailable(thrown) || isTurnedAway(thrown)) {
+    return new OAuthError('temporarily_unavailable', 'The service is not available right now')
+  }
+  return new OAuthError('server_error', 'The request failed on our side')
 }

@@ -83,22 +83,47 @@ describe('a client is known', () => {
 })
 
 describe('row 13, 14: one and the same answer, whatever is wrong', () => {
-  test.for<[string, Record<string, string>]>([
-    ['no client at all', {}],
-    ['an unknown client', { client_id: 'nobody', client_secret: 'x'.repeat(20) }],
-    ['a wrong secret', { client_id: 'shop', client_secret: 'x'.repeat(20) }],
-    ['a confidential client without a secret', { client_id: 'shop' }],
-    ['a public client with a secret', { client_id: 'app', client_secret: 'x'.repeat(20) }],
-    ['a disabled client', { client_id: 'off', client_secret: 'off-secret-0123456789' }],
-    ['a client of another realm', { client_id: 'elsewhere', client_secret: 'elsewhere-secret-1234' }],
-    ['a client id that would like to be SQL', { client_id: "' or 1=1--", client_secret: 'x' }],
-    ['a client id named as a member of every object', { client_id: 'constructor', client_secret: 'x' }],
-    ['a client id of 10 KB', { client_id: 'x'.repeat(10_240) }],
-    ['a secret whose time is over', { client_id: 'turned', client_secret: 'the-previous-secret-1' }],
-  ])('%s', async ([, form]) => {
+  test.for<[string, Record<string, string>, string]>([
+    ['no client at all', {}, 'no client id'],
+    ['an unknown client', { client_id: 'nobody', client_secret: 'x'.repeat(20) }, 'unknown client'],
+    ['a wrong secret', { client_id: 'shop', client_secret: 'x'.repeat(20) }, 'wrong client secret'],
+    ['a confidential client without a secret', { client_id: 'shop' }, 'no client secret'],
+    [
+      'a public client with a secret',
+      { client_id: 'app', client_secret: 'x'.repeat(20) },
+      'public client with a secret',
+    ],
+    ['a disabled client', { client_id: 'off', client_secret: 'off-secret-0123456789' }, 'client disabled'],
+    ['a client of another realm', { client_id: 'elsewhere', client_secret: 'elsewhere-secret-1234' }, 'unknown client'],
+    ['a client id that would like to be SQL', { client_id: "' or 1=1--", client_secret: 'x' }, 'unknown client'],
+    [
+      'a client id named as a member of every object',
+      { client_id: 'constructor', client_secret: 'x' },
+      'unknown client',
+    ],
+    ['a client id of 10 KB', { client_id: 'x'.repeat(10_240) }, 'unknown client'],
+    [
+      'a secret whose time is over',
+      { client_id: 'turned', client_secret: 'the-previous-secret-1' },
+      'expired client secret',
+    ],
+  ])('%s', async ([, form, cause]) => {
     const answer = await ask(form)
     expect(answer).toMatchObject({ status: 401, body: invalidClient })
     expect(answer.headers.get('www-authenticate')).toBeNull()
+    const [line] = server.log.slice(-1)
+    expect(JSON.parse(line ?? '')).toMatchObject({ status: 401, realm: 'acme', cause })
+    expect(line).not.toContain('x'.repeat(20))
+    expect(line).not.toContain('1=1')
+  })
+
+  test('the log names a known client, never an unknown one', async () => {
+    const clientIdOf = async (client_id: string) => {
+      await ask({ client_id, client_secret: 'wrong-secret' })
+      return JSON.parse(server.log.at(-1) ?? '').clientId
+    }
+    expect(await clientIdOf('shop')).toBe('shop')
+    expect(await clientIdOf('mistyped')).toBeUndefined()
   })
 
   test('a client that was deleted', async () => {
