@@ -1,12 +1,60 @@
+import { globSync, readFileSync } from 'node:fs'
+import { availableParallelism, totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
+
+const GIGABYTE = 2 ** 30
+const workers = availableParallelism()
+// An API server, etcd and the processes of one cluster test use up to 2 GB.
+const clusterWorkers = Math.max(1, Math.min(workers, Math.floor(totalmem() / (2 * GIGABYTE))))
+
+const TESTS = 'test/**/*.test.ts'
+const CLUSTER_TESTS = 'test/**/*.cluster.test.ts'
+const POSTGRES = 'test/support/postgres_server.ts'
+const CONTROL_PLANE = 'test/support/control_plane_binaries.ts'
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/postgres_server.ts', 'test/support/control_plane_binaries.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // Two cores, and most files share one Postgres: more workers only wait for each other.
-    maxWorkers: 2,
+    projects: [
+      {
+        // npm test
+        extends: true,
+        test: {
+          name: 'local',
+          include: [TESTS],
+          exclude: [CLUSTER_TESTS],
+          globalSetup: [POSTGRES],
+          maxWorkers: workers,
+        },
+      },
+      {
+        // npm run test:cluster
+        extends: true,
+        test: {
+          name: 'cluster',
+          include: [CLUSTER_TESTS],
+          globalSetup: [POSTGRES, CONTROL_PLANE],
+          maxWorkers: clusterWorkers,
+        },
+      },
+      {
+        // npm run test:soak
+        extends: true,
+        test: {
+          name: 'soak',
+          include: soakTests(),
+          globalSetup: [POSTGRES, CONTROL_PLANE],
+          maxWorkers: clusterWorkers,
+          testTimeout: 3_600_000,
+          env: { REALMKEEPER_SOAK: '1' },
+        },
+      },
+    ],
   },
 })
+
+/** The test files with a random run whose length test/support/soak.ts chooses. */
+function soakTests(): string[] {
+  return globSync(TESTS).filter((path) => /^import .*\/soak\.ts'/m.test(readFileSync(path, 'utf8')))
+}

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { presentBinaries } from '../scripts/control_plane/binaries.ts'
+import { presentBinaries } from '../scripts/control_plane.ts'
 import { giveRights, KEYRING_NAMESPACE } from '../test/end_to_end/cluster/rights.ts'
 import { realmkeeper } from '../test/support/command.ts'
 import type { Account } from '../test/support/control_plane/account.ts'

@@ -82,7 +82,9 @@ test('no barrels and no drawers: names say what a file is, in snake_case', () =>
   const found = violations(files, ({ path }) => {
     const name = basename(path)
     if (/^(?:index|utils?|helpers?|common|misc)\.ts$/.test(name)) return ['says nothing']
-    return /^[a-z][a-z0-9_]*(?:\.(?:gen|test|fixture|config))?\.ts$/.test(name) ? [] : ['is not snake_case']
+    return /^[a-z][a-z0-9_]*(?:\.(?:gen|test|cluster\.test|fixture|config))?\.ts$/.test(name)
+      ? []
+      : ['is not snake_case']
   })
   expect(found).toEqual([])
 })
@@ -123,6 +125,21 @@ test('the clock is handed down in store/, operator/ and server/', () => {
     product.filter(({ path }) => /^(?:store|operator|server)\//.test(path) && basename(path) !== 'main.ts'),
     ({ text }) => withoutComments(text).match(/new Date\(\s*\)|\bDate\.now\(/g) ?? [],
   )
+  expect(found).toEqual([])
+})
+
+test('*.cluster.test.ts are the test files that import test/support/control_plane.ts, directly or not', () => {
+  const importsOf = new Map(files.map(({ path, imports }) => [path, imports]))
+  const needsCluster = (path: string): boolean => {
+    const reached = new Set([path])
+    // The loop also visits what it adds.
+    for (const each of reached) for (const imported of importsOf.get(each) ?? []) reached.add(imported)
+    return reached.has('test/support/control_plane.ts')
+  }
+  const found = violations(files, ({ path }) => {
+    if (!path.endsWith('.test.ts')) return []
+    return needsCluster(path) === path.endsWith('.cluster.test.ts') ? [] : ['has the wrong suffix']
+  })
   expect(found).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
-import { inject } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { binaryPath } from '../support/control_plane.ts'
 import { ROOT } from '../support/source_files.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- manifests of all kinds; tests look into them
@@ -20,14 +20,11 @@ export interface HelmResult {
 
 /** Runs helm; `values` are given as a file on stdin. */
 export function helm(args: string[], options: { values?: object; kubeconfig?: string } = {}): Promise<HelmResult> {
-  const path = inject('controlPlane').helm
-  if (path === undefined)
-    throw new Error("no helm here: guard the suite with describe.skipIf(!hasControlPlane('helm'))")
   const { values, kubeconfig = '/dev/null' } = options
   return new Promise((resolve) => {
     const env = { PATH: process.env.PATH, HOME: tmpdir(), KUBECONFIG: kubeconfig }
     const all = values ? [...args, '--values', '-'] : args
-    const child = execFile(path, all, { env, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
+    const child = execFile(binaryPath('helm'), all, { env, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
       resolve({ code: error ? (typeof error.code === 'number' ? error.code : 1) : 0, stdout, stderr })
     })
     child.stdin?.end(values ? JSON.stringify(values) : '')

@@ -1,29 +1,22 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import {
-  BINARIES,
-  cachedPath,
-  findGo,
-  kubernetesVersion,
-  presentBinaries,
-} from '../../scripts/control_plane/binaries.ts'
-import { provideBinaries } from '../../scripts/control_plane/build.ts'
+import { BINARIES, kubernetesVersion, presentBinaries, provideBinaries } from '../../scripts/control_plane.ts'
 
 let folder: string
 let environment: NodeJS.ProcessEnv
-let said: string[]
-const say = (line: string): void => void said.push(line)
+let lines: string[]
+const log = (line: string): void => void lines.push(line)
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'realmkeeper-binaries-'))
   environment = { PATH: `${folder}/bin:/usr/bin:/bin`, XDG_CACHE_HOME: join(folder, 'cache') }
-  said = []
+  lines = []
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A compiler in PATH, as a shell script; `$out` is where it is asked to write. */
+/** Puts a shell script named `go` into PATH; `$out` is the file that the caller asks it to write. */
 function installGo(script: string): void {
   mkdirSync(join(folder, 'bin'), { recursive: true })
   const findOut = 'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done'
@@ -35,34 +28,42 @@ test('the version is the one that go.mod pins', () => {
   expect(kubernetesVersion()).toMatch(/^v1\.\d+\.\d+$/)
 })
 
-test('without Go and without a cache there is nothing, and nothing is said', async () => {
-  expect(findGo({ PATH: join(folder, 'nowhere') })).toBeUndefined()
-  expect(await provideBinaries({ environment: { ...environment, PATH: folder }, say })).toEqual({})
-  expect(said).toEqual([])
+test('without Go and without a cache, the error names the missing binaries and the ways out', async () => {
+  const withoutGo = { ...environment, PATH: folder }
+  expect(presentBinaries(withoutGo)).toEqual({})
+  await expect(provideBinaries(log, withoutGo)).rejects.toThrow(
+    'cluster tests need etcd, kube-apiserver, kubectl, kube-controller-manager, helm: install Go, ' +
+      'or set KUBEBUILDER_ASSETS to a folder that has them',
+  )
+  expect(lines).toEqual([])
 })
 
-test('a folder that KUBEBUILDER_ASSETS names is taken as it is, and nothing is built', async () => {
+test('the folder that KUBEBUILDER_ASSETS names is used as it is, and nothing is built', async () => {
   installGo('exit 1')
+  const withAssets = { ...environment, KUBEBUILDER_ASSETS: folder }
   writeFileSync(join(folder, 'etcd'), '')
-  const present = await provideBinaries({ environment: { ...environment, KUBEBUILDER_ASSETS: folder }, say })
-  expect(present).toEqual({ etcd: join(folder, 'etcd') })
+  expect(presentBinaries(withAssets)).toEqual({ etcd: join(folder, 'etcd') })
+  await expect(provideBinaries(log, withAssets)).rejects.toThrow(/a folder without kube-apiserver, kubectl/)
+
+  for (const { name } of BINARIES) writeFileSync(join(folder, name), '')
+  expect(await provideBinaries(log, withAssets)).toEqual(presentBinaries(withAssets))
+  expect(lines).toEqual([])
 })
 
-test('what is missing is built, each with a line, and only once', async () => {
+test('missing binaries are built once, and each build logs a line', async () => {
   installGo('echo built > "$out"')
-  const paths = await provideBinaries({ environment, say })
+  const paths = await provideBinaries(log, environment)
   expect(Object.keys(paths)).toEqual(BINARIES.map(({ name }) => name))
-  expect(paths.etcd?.startsWith(join(folder, 'cache', 'realmkeeper', 'control-plane'))).toBe(true)
-  expect(said).toHaveLength(BINARIES.length)
+  expect(paths.etcd.startsWith(join(folder, 'cache', 'realmkeeper', 'control-plane'))).toBe(true)
+  expect(lines).toHaveLength(BINARIES.length)
   installGo('exit 1')
-  expect(await provideBinaries({ environment, say })).toEqual(paths)
+  expect(await provideBinaries(log, environment)).toEqual(paths)
 })
 
-test('a build that was cut off leaves nothing that could be taken for a whole one', async () => {
+test('an interrupted build leaves no file', async () => {
   installGo('echo half > "$out"; echo no space left >&2; exit 1')
-  await expect(provideBinaries({ environment, say })).rejects.toThrow(/no space left/)
+  await expect(provideBinaries(log, environment)).rejects.toThrow(/no space left/)
   expect(presentBinaries(environment)).toEqual({})
-  const [first] = BINARIES
-  if (!first) throw new Error('no binaries')
-  expect(readdirSync(dirname(cachedPath(first, environment)))).toEqual([])
+  const cached = readdirSync(join(folder, 'cache'), { recursive: true, withFileTypes: true })
+  expect(cached.filter((each) => each.isFile())).toEqual([])
 })

@@ -1,20 +1,19 @@
 import { inject } from 'vitest'
-import type { BinaryName } from '../../scripts/control_plane/binaries.ts'
+import type { BinaryName } from '../../scripts/control_plane.ts'
 import { startWithBinaries } from './control_plane/start.ts'
 import type { ControlPlane, ControlPlaneOptions } from './control_plane/start.ts'
 
 export { installCrds, untilServed } from './control_plane/start.ts'
 export type { ControlPlane } from './control_plane/start.ts'
 
-const binaries = inject('controlPlane')
+// Test files that import this module, directly or not, are named *.cluster.test.ts; `npm run test:cluster` runs them.
 
-/** False where there is no Go and no binaries: `describe.skipIf(!hasControlPlane())('…', …)`. */
-export function hasControlPlane(...more: BinaryName[]): boolean {
-  const needed: BinaryName[] = ['etcd', 'kube-apiserver', ...more]
-  return needed.every((name) => binaries[name] !== undefined)
+/** The path of one binary of the control plane. */
+export function binaryPath(name: BinaryName): string {
+  return inject('controlPlane')[name]
 }
 
-/** An etcd and an API server of one's own, with the CRDs of this checkout. About three seconds. */
+/** Starts etcd and an API server for the caller alone, with the CRDs of this checkout. Takes about three seconds. */
 export function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
-  return startWithBinaries(binaries, options)
+  return startWithBinaries(inject('controlPlane'), options)
 }

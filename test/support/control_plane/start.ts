@@ -3,7 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import type { BinaryName, BinaryPaths } from '../../../scripts/control_plane/binaries.ts'
+import type { BinaryName, BinaryPaths } from '../../../scripts/control_plane.ts'
 import { accountOf } from './account.ts'
 import type { Account } from './account.ts'
 import { certificateAuthority, signingKey } from './certificates.ts'
@@ -52,7 +52,7 @@ export interface KubectlResult {
 
 /** Starts one from these binaries, with the CRDs of this checkout. About three seconds. */
 export async function startWithBinaries(
-  binaries: BinaryPaths,
+  binaries: Partial<BinaryPaths>,
   options: ControlPlaneOptions = {},
 ): Promise<ControlPlane> {
   for (let tries = 1; ; tries++) {
@@ -65,10 +65,10 @@ export async function startWithBinaries(
   }
 }
 
-async function startOnce(binaries: BinaryPaths, options: ControlPlaneOptions): Promise<ControlPlane> {
+async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOptions): Promise<ControlPlane> {
   const pathOf = (name: BinaryName): string => {
     const path = binaries[name]
-    if (path === undefined) throw new Error(`no ${name} here: \`npm run control-plane\` builds it where Go is`)
+    if (path === undefined) throw new Error(`no ${name}: \`npm run control-plane\` builds it`)
     return path
   }
   const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-control-plane-'))

@@ -1,0 +1,166 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { readConfig } from '../../process/config.ts'
+import { OPERATOR_SETTINGS, SERVER_SETTINGS } from '../../process/settings.ts'
+import { ROOT } from '../support/source_files.ts'
+import { CHART, find, helm, render, VALUES } from './helm.ts'
+import type { Manifest } from './helm.ts'
+
+const CUSTOM_VERBS = ['approve', 'report', 'request-on-behalf', 'set-subject']
+
+describe('the chart', () => {
+  test('passes the linter', async () => {
+    const { code, stdout, stderr } = await helm(['lint', CHART, '--strict'], { values: VALUES })
+    expect({ code, said: stdout + stderr }).toMatchObject({ code: 0 })
+  })
+
+  test('has the same CRDs and policies as the product, which stay when it is uninstalled', async () => {
+    const manifests = await render()
+    const sources = ['crds/*.yaml', 'crds/policies/*.yaml']
+      .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+      .flatMap((path) => parseAllDocuments(readFileSync(join(ROOT, path), 'utf8')).map((one) => one.toJS()))
+    expect(sources).toHaveLength(12)
+    for (const source of sources) {
+      expect(find(manifests, source.kind, source.metadata.name)).toEqual(source)
+      expect(source.metadata.annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' })
+    }
+  })
+
+  test('leaves CRDs and policies to others when told to', async () => {
+    const manifests = await render({ crds: { install: false }, policies: { install: false } })
+    const kinds = new Set(manifests.map(({ kind }) => kind))
+    expect(kinds).not.toContain('CustomResourceDefinition')
+    expect(kinds).not.toContain('ValidatingAdmissionPolicy')
+  })
+
+  test.for(['operator', 'server'])('the %s runs with as little as it needs', async (component) => {
+    const { spec } = find(await render(), 'Deployment', `realmkeeper-${component}`).spec.template
+    expect(spec).toMatchObject({
+      enableServiceLinks: false,
+      serviceAccountName: `realmkeeper-${component}`,
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    })
+    const [container] = spec.containers
+    expect(container).toMatchObject({
+      args: [component],
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+      resources: { requests: expect.anything(), limits: { memory: expect.anything() } },
+      livenessProbe: { httpGet: { path: '/livez', port: 'health' } },
+      readinessProbe: { httpGet: { path: '/readyz', port: 'health' } },
+    })
+    for (const port of ['health', component === 'server' ? 'http' : 'health'])
+      expect(container.ports.map(({ name }: Manifest) => name)).toContain(port)
+  })
+
+  test('the processes take the configuration that it gives them', async () => {
+    const manifests = await render({
+      watchNamespaces: ['acme', 'globex'],
+      licenseKeys: { existingConfigMap: 'keys' },
+      operator: { trustExistingDecisions: true, acceptEmpty: ['User', 'Client'] },
+      server: { trustedProxies: ['10.0.0.0/8', 'fd00::/8'] },
+    })
+    const operator = environmentOf(find(manifests, 'Deployment', 'realmkeeper-operator'))
+    expect(readConfig(OPERATOR_SETTINGS, {}, operator)).toMatchObject({
+      baseUrl: 'https://id.example.com',
+      keyringNamespace: 'realmkeeper',
+      leaseNamespace: 'realmkeeper',
+      leaseName: 'realmkeeper-operator',
+      watchNamespaces: ['acme', 'globex'],
+      licenseKeys: '/etc/realmkeeper/license-keys/keys.json',
+      requireApprovalEnforcement: true,
+      trustExistingDecisions: true,
+      acceptEmpty: 'User,Client',
+      healthPort: 9001,
+    })
+    const server = environmentOf(find(manifests, 'Deployment', 'realmkeeper-server'))
+    expect(readConfig(SERVER_SETTINGS, {}, server)).toMatchObject({
+      baseUrl: 'https://id.example.com',
+      keyringNamespace: 'realmkeeper',
+      databaseConnections: 10,
+      listenPort: 8080,
+      healthPort: 9000,
+    })
+  })
+
+  test('the URL of the database comes from a Secret and stands nowhere else', async () => {
+    const { spec } = find(await render(), 'Deployment', 'realmkeeper-server').spec.template
+    const variable = spec.containers[0].env.find(({ name }: Manifest) => name === 'REALMKEEPER_DATABASE_URL')
+    expect(variable).toEqual({
+      name: 'REALMKEEPER_DATABASE_URL',
+      valueFrom: { secretKeyRef: { name: 'realmkeeper-database', key: 'url' } },
+    })
+  })
+
+  test('no role that Kubernetes aggregates has a verb of its own', async () => {
+    const roles = (await render()).filter(({ kind }) => kind === 'ClusterRole')
+    const aggregated = roles.filter(({ metadata }) =>
+      Object.keys(metadata.labels).some((label) => label.startsWith('rbac.authorization.k8s.io/aggregate-to-')),
+    )
+    expect(aggregated.map(({ metadata }) => metadata.name)).toEqual(['realmkeeper-viewer'])
+    expect(aggregated.flatMap(({ rules }) => rules.flatMap((rule: Manifest) => rule.verbs))).toEqual([
+      'get',
+      'list',
+      'watch',
+    ])
+  })
+
+  test('no role has a star, and each verb of its own is where it belongs', async () => {
+    const values = { rbac: { realmApprovers: [{ namespace: 'acme', realm: 'acme' }] } }
+    const roles = (await render(values)).filter(({ kind }) => kind === 'ClusterRole' || kind === 'Role')
+    expect(JSON.stringify(roles)).not.toContain('"*"')
+    const holders = CUSTOM_VERBS.map((verb) => [
+      verb,
+      roles
+        .filter(({ rules }) => rules.some(({ verbs }: Manifest) => verbs.includes(verb)))
+        .map(({ metadata }): string => metadata.name)
+        .toSorted(),
+    ])
+    expect(Object.fromEntries(holders)).toEqual({
+      approve: ['realmkeeper-approver', 'realmkeeper-approver-acme', 'realmkeeper-assignment-approver'],
+      report: ['realmkeeper-operator'],
+      'request-on-behalf': ['realmkeeper-gitops'],
+      'set-subject': ['realmkeeper-subject-setter'],
+    })
+  })
+
+  test('the operator that watches some namespaces has no right to Secrets of others', async () => {
+    const manifests = await render({ watchNamespaces: ['acme'] })
+    const { rules } = find(manifests, 'ClusterRole', 'realmkeeper-operator')
+    expect(rules.flatMap(({ resources }: Manifest) => resources)).not.toContain('secrets')
+    const roles = manifests.filter(({ kind, rules }) => kind === 'Role' && JSON.stringify(rules).includes('"secrets"'))
+    expect(roles.map(({ metadata }): string => metadata.namespace).toSorted()).toEqual(['acme', 'realmkeeper'])
+  })
+
+  test.for<[string, object, string]>([
+    ['no baseUrl', { baseUrl: '' }, '/baseUrl'],
+    ['a baseUrl with a query', { baseUrl: 'https://id.example.com/?a=b' }, '/baseUrl'],
+    ['a baseUrl that is no URL', { baseUrl: 'id.example.com' }, '/baseUrl'],
+    ['no database', { database: { existingSecret: '' } }, '/database/existingSecret'],
+    ['a database URL among the values', { database: { existingSecret: 'a', url: 'postgres://' } }, "'url'"],
+    ['a name that is misspelt', { requireAprovalEnforcement: false }, "'requireAprovalEnforcement'"],
+    ['a text for a switch', { requireApprovalEnforcement: 'no' }, '/requireApprovalEnforcement'],
+    ['no replicas', { server: { replicas: 0 } }, '/server/replicas'],
+    ['a fraction of a replica', { server: { replicas: 1.5 } }, '/server/replicas'],
+    ['an unknown level', { operator: { logLevel: 'loud' } }, '/operator/logLevel'],
+    ['a namespace that cannot be', { watchNamespaces: ['Acme'] }, '/watchNamespaces/0'],
+    ['a list of namespaces as text', { watchNamespaces: 'acme,globex' }, '/watchNamespaces'],
+    ['a digest that is none', { image: { digest: 'latest' } }, '/image/digest'],
+    ['a proxy by name', { server: { trustedProxies: ['ingress'] } }, '/server/trustedProxies/0'],
+    ['a port beyond all', { service: { port: 70_000 } }, '/service/port'],
+    ['a realm without its namespace', { rbac: { realmApprovers: [{ realm: 'acme' }] } }, 'namespace'],
+  ])('refuses %s', async ([, values, said]) => {
+    await expect(render(values)).rejects.toThrow(said)
+  })
+})
+
+/** As a container would have it, with a URL from the Secret. */
+function environmentOf({ spec }: Manifest): Record<string, string> {
+  const variables: Manifest[] = spec.template.spec.containers[0].env
+  return Object.fromEntries(variables.map(({ name, value = 'postgres://u:p@db/realmkeeper' }) => [name, value]))
+}

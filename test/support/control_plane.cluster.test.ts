@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startControlPlane } from './control_plane.ts'
+import type { ControlPlane } from './control_plane.ts'
+
+describe('a control plane of one’s own', () => {
+  let plane: ControlPlane
+  beforeAll(async () => {
+    plane = await startControlPlane()
+  })
+  afterAll(() => plane?.stop())
+
+  test('says the version that go.mod pins', async () => {
+    const { body } = await plane.admin.call('GET', '/version')
+    expect(body.gitVersion).toMatch(/^v1\.\d\d\.\d+$/)
+  })
+
+  test('serves the four kinds', async () => {
+    const stdout = await plane.kubectl(['api-resources', '--api-group=realmkeeper.io', '-o', 'name'])
+    expect(stdout.split('\n').filter(Boolean).toSorted()).toEqual([
+      'clients.realmkeeper.io',
+      'realms.realmkeeper.io',
+      'roleassignments.realmkeeper.io',
+      'users.realmkeeper.io',
+    ])
+  })
+
+  test('knows ordinary users by their certificates, and lets them do nothing', async () => {
+    const ann = plane.user('ann', ['approvers'])
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+    const { status } = await ann.do('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review)
+    expect(status.userInfo).toMatchObject({ username: 'ann', groups: ['approvers', 'system:authenticated'] })
+    expect((await ann.call('GET', '/apis/realmkeeper.io/v1alpha1/users')).status).toBe(403)
+  })
+
+  test('gives ServiceAccounts tokens', async () => {
+    const account = await plane.serviceAccount('default', 'robot')
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+    const { status } = await account.do('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review)
+    expect(status.userInfo.username).toBe('system:serviceaccount:default:robot')
+  })
+
+  test('comes back with what it held after it was killed', async () => {
+    await plane.admin.do('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'kept' } })
+    await plane.kill()
+    await plane.start()
+    expect((await plane.admin.call('GET', '/api/v1/namespaces/default/configmaps/kept')).status).toBe(200)
+  })
+})
