@@ -6,6 +6,7 @@ import type { Figure } from './report.ts'
 import { clusterRows } from './rows/cluster.ts'
 import { equalTimeRows } from './rows/equal_time.ts'
 import { loginRows } from './rows/login.ts'
+import { memoryRows } from './rows/memory.ts'
 import { fieldRows, refreshRows, tokenRows } from './rows/requests.ts'
 import { servedRows } from './rows/served.ts'
 import { startupRows } from './rows/startup.ts'
@@ -21,6 +22,7 @@ const ROWS: Record<string, (world: BenchWorld) => Promise<Figure[]>> = {
   field: fieldRows,
   'equal-time': equalTimeRows,
   startup: startupRows,
+  memory: memoryRows,
   users: userRows,
   cluster: clusterRows,
   served: servedRows,
