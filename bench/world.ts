@@ -122,6 +122,8 @@ export async function startServer(options: {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
+      // As the chart sets it.
+      NODE_OPTIONS: '--max-semi-space-size=8',
       REALMKEEPER_DATABASE_URL: options.databaseUrl,
       REALMKEEPER_BASE_URL: `http://localhost:${port}`,
       REALMKEEPER_LISTEN_HOST: '127.0.0.1',
