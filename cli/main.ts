@@ -10,7 +10,7 @@ import { addMigrateCommand } from './commands/migrate.ts'
 import { addOperatorCommand } from './commands/operator.ts'
 import { addServerCommand } from './commands/server.ts'
 import { addValidateCommand } from './commands/validate.ts'
-import { isForThePerson, UsageError } from './plain_error.ts'
+import { isPlainError, UsageError } from '../process/plain_error.ts'
 
 /** Every command, in the order in which help lists them. */
 export function commandLine(): Command {
@@ -56,7 +56,7 @@ function tell(error: unknown): number {
     for (const problem of error.problems) console.error(`realmkeeper: ${problem}`)
     return 2
   }
-  if (isForThePerson(error)) {
+  if (isPlainError(error)) {
     console.error(`realmkeeper: ${error.message}`)
     return error instanceof UsageError ? 2 : 1
   }

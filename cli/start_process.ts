@@ -1,7 +1,7 @@
 import { createLog } from '../process/log.ts'
 import type { Logger } from '../process/log.ts'
 import { handleShutdown } from '../process/shutdown.ts'
-import { isForThePerson } from './plain_error.ts'
+import { isPlainError } from '../process/plain_error.ts'
 
 /** What a process is started with beside its configuration. */
 export interface Surroundings {
@@ -45,6 +45,6 @@ export async function startProcess(
 }
 
 function logFailure(log: Logger, error: unknown): void {
-  if (isForThePerson(error)) log.fatal(error.message)
+  if (isPlainError(error)) log.fatal(error.message)
   else log.fatal({ err: error }, error instanceof Error ? error.message : String(error))
 }

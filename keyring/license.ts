@@ -36,6 +36,8 @@ export type LicenseVerdict =
 /** A key that was given to issue or verify licenses is not one. The message names no key material. */
 export class LicenseKeyError extends Error {
   override readonly name = 'LicenseKeyError'
+  /** As PlainError of process/: shown without a stack. */
+  readonly plain = true
 }
 
 /**

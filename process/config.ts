@@ -1,9 +1,10 @@
-import { ALL_SETTINGS } from './settings.ts'
-import { SettingError } from './setting.ts'
-import type { Setting, Settings, Values } from './setting.ts'
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { UsageError } from './plain_error.ts'
+import type { Settings, Values } from './setting.ts'
 
 /** Everything that is wrong with a configuration, one line each. */
-export class ConfigError extends Error {
+export class ConfigError extends UsageError {
   override readonly name = 'ConfigError'
   readonly problems: string[]
 
@@ -13,24 +14,29 @@ export class ConfigError extends Error {
   }
 }
 
+/** Gives a command an option for each setting; help shows its default and its variable. */
+export function addSettings(command: Command, table: Settings): Command {
+  for (const { option } of Object.values(table)) command.addOption(option)
+  return command
+}
+
 /**
- * Reads a process's configuration: a flag wins over its variable, the variable over the default. `flags` holds what
- * was given on the command line under the names of the table. Throws one ConfigError that names every problem.
+ * The configuration of a command whose arguments commander has parsed: a flag overrides its variable, the variable
+ * the default. commander would report the first problem only, and repeat a wrong URL with its password; this reports
+ * all problems. Throws ConfigError.
  */
-export function readConfig<Table extends Settings>(
-  table: Table,
-  flags: Readonly<Record<string, string | boolean | undefined>>,
-  environment: NodeJS.ProcessEnv = process.env,
-): Values<Table> {
-  const problems = unknownVariables(environment)
+export function readConfig<Table extends Settings>(command: Command, table: Table): Values<Table> {
+  const problems = unknownVariables(command)
   const values: Record<string, unknown> = {}
-  for (const [name, setting] of Object.entries(table)) {
-    const { from, given } = whereGiven(setting, flags[name], environment)
+  for (const [name, { option, parse, required, fallback }] of Object.entries(table)) {
+    const source = command.getOptionValueSource(option.attributeName())
+    const isGiven = source === 'cli' || source === 'env'
+    if (!isGiven && required) problems.push(`--${option.name()} (${option.envVar}) is required`)
     try {
-      values[name] = valueOf(setting, given)
+      values[name] = isGiven ? parse(String(command.getOptionValue(option.attributeName()))) : fallback
     } catch (error) {
-      if (!(error instanceof SettingError)) throw error
-      problems.push(`${from} ${error.message}`)
+      if (!(error instanceof InvalidArgumentError)) throw error
+      problems.push(`${source === 'env' ? option.envVar : `--${option.name()}`} ${error.message}`)
     }
   }
   if (problems.length > 0) throw new ConfigError(problems)
@@ -38,27 +44,26 @@ export function readConfig<Table extends Settings>(
   return values as Values<Table>
 }
 
-function whereGiven(
-  setting: Setting<unknown>,
-  onCommandLine: string | boolean | undefined,
-  environment: NodeJS.ProcessEnv,
-): { from: string; given: string | undefined } {
-  if (onCommandLine !== undefined) return { from: `--${setting.flag}`, given: String(onCommandLine) }
-  const inEnvironment = environment[setting.env]
-  if (inEnvironment !== undefined) return { from: setting.env, given: inEnvironment }
-  return { from: `--${setting.flag} (${setting.env})`, given: setting.fallback }
-}
-
-function valueOf(setting: Setting<unknown>, given: string | undefined): unknown {
-  if (given !== undefined) return setting.parse(given)
-  if (setting.optional) return undefined
-  throw new SettingError('is required')
-}
-
-// What Kubernetes sets in every container for each Service of the namespace, and what the tests tell each other.
+// Kubernetes sets these in every container, for each Service of the namespace. The tests use the first for themselves.
 const NOT_OURS = /^REALMKEEPER_TEST_|_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/
 
-/** Where the API server of the cluster is, as Kubernetes tells every pod; undefined outside of one. */
+/** A misspelt variable is an error: otherwise the default would apply unnoticed. */
+function unknownVariables(command: Command): string[] {
+  const known = variablesOf(rootOf(command))
+  return Object.keys(process.env)
+    .filter((name) => name.startsWith('REALMKEEPER_') && !known.has(name) && !NOT_OURS.test(name))
+    .map((name) => `${name} is not a variable of realmkeeper: see "realmkeeper COMMAND --help" for their names`)
+}
+
+function rootOf(command: Command): Command {
+  return command.parent ? rootOf(command.parent) : command
+}
+
+function variablesOf({ options, commands }: Command): Set<string | undefined> {
+  return new Set([...options.map(({ envVar }) => envVar), ...commands.flatMap((one) => [...variablesOf(one)])])
+}
+
+/** The address of the cluster's API server, which Kubernetes sets in every pod; undefined outside of one. */
 export function apiServerOfPod(
   environment: NodeJS.ProcessEnv = process.env,
 ): { host: string; port: string } | undefined {
@@ -66,15 +71,7 @@ export function apiServerOfPod(
   return host && port ? { host, port } : undefined
 }
 
-/** A misspelt name would otherwise leave a default in force that nobody chose. */
-function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
-  const known = new Set(ALL_SETTINGS.flatMap((table) => Object.values(table).map(({ env }) => env)))
-  return Object.keys(environment)
-    .filter((name) => name.startsWith('REALMKEEPER_') && !known.has(name) && !NOT_OURS.test(name))
-    .map((name) => `${name} is not a variable of realmkeeper: see "realmkeeper COMMAND --help" for their names`)
-}
-
-/** The environment of a child process: ours, without configuration, and with `variables`. */
+/** The environment of a child process: ours, without our configuration, and with `variables`. */
 export function childEnvironment(variables: Record<string, string>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('REALMKEEPER_'))
   return { ...Object.fromEntries(inherited), ...variables }

@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PlainError } from './plain_error.ts'
 
 /** Another process holds a directory. The message says which one. */
-export class DirectoryLocked extends Error {
+export class DirectoryLocked extends PlainError {
   override readonly name = 'DirectoryLocked'
 }
 

@@ -1,4 +1,5 @@
 import type { Server } from 'node:net'
+import { PlainError } from './plain_error.ts'
 
 export interface ListenAt {
   host: string
@@ -8,7 +9,7 @@ export interface ListenAt {
 }
 
 /** The process cannot listen where it was told to. The message says what to do. */
-export class ListenError extends Error {
+export class ListenError extends PlainError {
   override readonly name = 'ListenError'
 }
 

@@ -1,19 +1,15 @@
 import { isIP } from 'node:net'
+import { InvalidArgumentError, Option } from 'commander'
 
-/** One value of a process's configuration: how it is given, what it may be, and what it says of itself in `--help`. */
+/** One value of a configuration. */
 export interface Setting<Value> {
-  /** Without the dashes: `listen-port` is given as `--listen-port`. */
-  flag: string
-  env: string
-  /** What stands for the value in help; undefined for a switch, which takes none. */
-  placeholder: string | undefined
-  description: string
-  /** As it would be written; undefined when there is no default. */
-  fallback: string | undefined
-  /** May be left out although it has no default; its value is then undefined. */
-  optional: boolean
-  /** Says in a few words what is wrong by throwing a SettingError. */
-  parse(text: string): Value
+  /** The flag, its variable, and what help shows of both. commander reads flag and variable. */
+  option: Option
+  /** Throws InvalidArgumentError. Its message completes "--flag ": "must be …", and never repeats a secret. */
+  parse: (text: string) => Value
+  required: boolean
+  /** The value of a setting that is not given. */
+  fallback?: Value
 }
 
 /** A table of settings, by the name that the code uses. */
@@ -22,126 +18,108 @@ export type Settings = Record<string, Setting<any>>
 
 export type Values<Table extends Settings> = { [Name in keyof Table]: ReturnType<Table[Name]['parse']> }
 
-/** A value that cannot be used. The message completes "--flag ": "must be …". It never repeats a secret. */
-export class SettingError extends Error {
-  override readonly name = 'SettingError'
+/** A setting that must be given. `flags` is written as commander expects it: `--listen-port <port>`. */
+export function required<Value>(flags: string, description: string, parse: (text: string) => Value): Setting<Value> {
+  const option = new Option(flags, description)
+  option.env(`REALMKEEPER_${option.name().toUpperCase().replaceAll('-', '_')}`)
+  return { option, parse, required: true }
 }
 
-interface Description {
-  flag: string
-  description: string
-  placeholder?: string
-  fallback?: string
-  /** Default: REALMKEEPER_ and the flag in upper case. */
-  env?: string
-}
-
-function setting<Value>(
-  about: Description,
-  placeholder: string | undefined,
+/** A setting that is `undefined` when it is not given. */
+export function optional<Value>(
+  flags: string,
+  description: string,
   parse: (text: string) => Value,
+): Setting<Value | undefined> {
+  return { ...required(flags, description, parse), required: false }
+}
+
+/** A setting with a default. */
+export function withDefault<Value>(
+  flags: string,
+  description: string,
+  parse: (text: string) => Value,
+  fallback: NoInfer<Value>,
 ): Setting<Value> {
-  return {
-    flag: about.flag,
-    env: about.env ?? `REALMKEEPER_${about.flag.toUpperCase().replaceAll('-', '_')}`,
-    placeholder: about.placeholder ?? placeholder,
-    description: about.description,
-    fallback: about.fallback,
-    optional: false,
-    parse,
+  const setting = required(flags, description, parse)
+  const shown = String(fallback)
+  if (shown) setting.option.default(fallback, shown)
+  return { ...setting, required: false, fallback }
+}
+
+/** Any text that is not blank. */
+export function text(given: string): string {
+  if (given.trim() === '') throw new InvalidArgumentError('must not be empty')
+  return given
+}
+
+/** A text; an empty one counts as not given. */
+export function optionalText(flags: string, description: string): Setting<string | undefined> {
+  return optional(flags, description, (given) => given || undefined)
+}
+
+export function oneOf<const Word extends string>(...words: Word[]): (given: string) => Word {
+  return (given) => {
+    const word = words.find((one) => one === given)
+    if (word === undefined) throw new InvalidArgumentError(`must be one of ${words.join(', ')}, not ${quoted(given)}`)
+    return word
   }
 }
 
-/** Any text that is not empty. */
-export function text(about: Description): Setting<string> {
-  return setting(about, 'text', (given) => {
-    if (given.trim() === '') throw new SettingError('must not be empty')
-    return given
-  })
-}
-
-/** A text that may be left out. */
-export function optionalText(about: Description): Setting<string | undefined> {
-  return { ...setting(about, 'text', (given) => given || undefined), optional: true }
-}
-
-/** The same setting, which may be left out. */
-export function optional<Value>(required: Setting<Value>): Setting<Value | undefined> {
-  return { ...required, optional: true }
-}
-
-/** One of a few words. */
-export function oneOf<const Word extends string>(about: Description, words: readonly Word[]): Setting<Word> {
-  return setting(about, words.join('|'), (given) => {
-    const word = words.find((one) => one === given)
-    if (word === undefined) throw new SettingError(`must be one of ${words.join(', ')}, not ${shown(given)}`)
-    return word
-  })
-}
-
-/** Names that Kubernetes would give a namespace (RFC 1123 labels), comma-separated; may be left out. */
-export function namespaces(about: Description): Setting<string[]> {
-  return setting({ placeholder: 'name,…', fallback: '', ...about }, undefined, (given) => {
-    const names = commaSeparated(given)
-    const wrong = names.find((name) => !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name))
-    if (wrong !== undefined) throw new SettingError(`must be names of namespaces, which ${shown(wrong)} is not`)
-    return [...new Set(names)]
-  })
-}
-
 /** A whole number within bounds, both included. */
-export function integer(about: Description, [least, most]: [number, number]): Setting<number> {
-  return setting(about, 'number', (given) => {
+export function wholeNumber(least: number, most: number): (given: string) => number {
+  return (given) => {
     const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
     if (value >= least && value <= most) return value
-    throw new SettingError(`must be a whole number from ${least} to ${most}, not ${shown(given)}`)
-  })
+    throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}, not ${quoted(given)}`)
+  }
 }
 
 /** A TCP port; 0 lets the system choose. */
-export function port(about: Description): Setting<number> {
-  return integer({ placeholder: 'port', ...about }, [0, 65_535])
+export const port = wholeNumber(0, 65_535)
+
+export function trueOrFalse(given: string): boolean {
+  if (given === 'true' || given === 'false') return given === 'true'
+  throw new InvalidArgumentError(`must be true or false, not ${quoted(given)}`)
 }
 
-/** A switch: given or not, or `true` and `false` in the environment. */
-export function flag(about: Description): Setting<boolean> {
-  return setting({ fallback: 'false', ...about }, undefined, (given) => {
-    if (given === 'true' || given === 'false') return given === 'true'
-    throw new SettingError(`must be true or false, not ${shown(given)}`)
-  })
+/** A `postgres://` URL. It holds a password, so the message does not repeat it. */
+export function postgresUrl(given: string): string {
+  const protocol = URL.parse(given)?.protocol
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return given
+  throw new InvalidArgumentError('must be a URL such as postgres://user:password@host:5432/database')
 }
 
-/** A `postgres://` URL. It carries a password, so messages do not repeat it. */
-export function postgresUrl(about: Description): Setting<string> {
-  return setting(about, 'url', (given) => {
-    const url = URL.parse(given)
-    if (url?.protocol === 'postgres:' || url?.protocol === 'postgresql:') return given
-    throw new SettingError('must be a URL such as postgres://user:password@host:5432/database')
-  })
+/** An http(s) URL without query, fragment or account; the closing slash is dropped. */
+export function baseUrl(given: string): string {
+  const url = URL.parse(given)
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new InvalidArgumentError(`must be an http(s) URL, not ${quoted(given)}`)
+  }
+  if (/[?#]/.test(given) || url.username || url.password) {
+    throw new InvalidArgumentError('must not have a query, a fragment or an account')
+  }
+  return url.href.replace(/\/+$/, '')
 }
 
-/** An http(s) URL with a host and without query, fragment or account; the closing slash is dropped. */
-export function baseUrl(about: Description): Setting<string> {
-  return setting(about, 'url', (given) => {
-    const url = URL.parse(given)
-    if (!url || !/^https?:$/.test(url.protocol)) throw new SettingError(`must be an http(s) URL, not ${shown(given)}`)
-    if (/[?#]/.test(given) || url.username || url.password) {
-      throw new SettingError('must not have a query, a fragment or an account')
-    }
-    return url.href.replace(/\/+$/, '')
-  })
+/** Namespace names (RFC 1123 labels), comma-separated, each once. */
+export function namespaces(given: string): string[] {
+  const names = commaSeparated(given)
+  const wrong = names.find((name) => !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name))
+  if (wrong !== undefined) {
+    throw new InvalidArgumentError(`must be names of namespaces, which ${quoted(wrong)} is not`)
+  }
+  return [...new Set(names)]
 }
 
 /** Addresses and networks (CIDR), comma-separated. */
-export function networks(about: Description): Setting<string[]> {
-  return setting({ placeholder: 'cidr,…', fallback: '', ...about }, undefined, (given) => {
-    const parts = commaSeparated(given)
-    const wrong = parts.find((part) => !isNetwork(part))
-    if (wrong !== undefined) {
-      throw new SettingError(`must be addresses or networks such as 10.0.0.0/8, which ${shown(wrong)} is not`)
-    }
-    return parts
-  })
+export function networks(given: string): string[] {
+  const parts = commaSeparated(given)
+  const wrong = parts.find((part) => !isNetwork(part))
+  if (wrong !== undefined) {
+    throw new InvalidArgumentError(`must be addresses or networks such as 10.0.0.0/8, which ${quoted(wrong)} is not`)
+  }
+  return parts
 }
 
 function commaSeparated(given: string): string[] {
@@ -158,6 +136,6 @@ function isNetwork(given: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
 }
 
-function shown(given: string): string {
+function quoted(given: string): string {
   return JSON.stringify(given.length > 60 ? `${given.slice(0, 60)}…` : given)
 }

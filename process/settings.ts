@@ -1,7 +1,5 @@
 import {
   baseUrl,
-  flag,
-  integer,
   namespaces,
   networks,
   oneOf,
@@ -9,212 +7,197 @@ import {
   optionalText,
   port,
   postgresUrl,
+  required,
   text,
+  trueOrFalse,
+  wholeNumber,
+  withDefault,
 } from './setting.ts'
-import type { Setting, Settings, Values } from './setting.ts'
+import type { Values } from './setting.ts'
 
-const databaseUrl = postgresUrl({
-  flag: 'database-url',
-  description: 'PostgreSQL 14 or newer, as a URL with its password',
-})
-const publicUrl = baseUrl({
-  flag: 'base-url',
-  description: 'where clients reach the server; issuers of tokens begin with it',
-})
-const listenHost = text({
-  flag: 'listen-host',
-  placeholder: 'address',
-  description: 'address to listen on; :: is every address of the machine',
-  fallback: '::',
-})
-const logLevel = oneOf({ flag: 'log-level', description: 'least severity that is logged', fallback: 'info' }, [
-  'debug',
-  'info',
-  'warn',
-  'error',
-])
-const shutdownSeconds = integer(
-  { flag: 'shutdown-seconds', description: 'time for requests in flight after SIGTERM', fallback: '20' },
-  [0, 3600],
+const databaseUrl = required(
+  '--database-url <url>',
+  'URL of the PostgreSQL database (14 or newer) with its password',
+  postgresUrl,
 )
-const keyringNamespace = text({
-  flag: 'keyring-namespace',
-  placeholder: 'name',
-  description: 'namespace of the keyring Secrets',
-  fallback: 'realmkeeper',
-})
-const stateDir = optionalText({
-  flag: 'state-dir',
-  placeholder: 'dir',
-  description: 'what the API server would remember of the manifests in --dir, and the keyrings',
-})
-/** @param otherwise where a process looks when it is not given */
-const kubeconfig = (otherwise: string) =>
-  optionalText({
-    flag: 'kubeconfig',
-    placeholder: 'file',
-    description: `where the cluster is and as whom to go there (default: ${otherwise})`,
-  })
-const licenseKeys = optionalText({
-  flag: 'license-keys',
-  placeholder: 'file',
-  description: 'JWK Set of the Ed25519 public keys that licenses may be signed with',
-})
+const publicUrl = required(
+  '--base-url <url>',
+  'URL that clients use; the issuer of every token begins with it',
+  baseUrl,
+)
+const listenHost = (fallback: string) =>
+  withDefault('--listen-host <address>', 'address to listen on; :: means all addresses', text, fallback)
+const listenPort = withDefault('--listen-port <port>', 'port of the public endpoints', port, 8080)
+const healthPort = (fallback: number) =>
+  withDefault('--health-listen-port <port>', 'port of /livez, /readyz and /metrics', port, fallback)
+const logLevel = withDefault(
+  '--log-level <debug|info|warn|error>',
+  'lowest severity that is logged',
+  oneOf('debug', 'info', 'warn', 'error'),
+  'info',
+)
+const shutdownSeconds = withDefault(
+  '--shutdown-seconds <number>',
+  'seconds that requests in progress may take after SIGTERM',
+  wholeNumber(0, 3600),
+  20,
+)
+const keyringNamespace = withDefault(
+  '--keyring-namespace <name>',
+  'namespace of the keyring Secrets',
+  text,
+  'realmkeeper',
+)
+const devStateDir = optionalText(
+  '--state-dir <dir>',
+  'database, keyrings and status of "realmkeeper dev"; without it .realmkeeper/<name of DIR>/state',
+)
+/** @param order where the process looks when the flag is not given */
+const kubeconfig = (order: string) =>
+  optionalText('--kubeconfig <file>', `cluster and credentials; without it ${order}`)
+const failuresPerMinute = (flag: string, what: string, fallback: number) =>
+  withDefault(`${flag} <number>`, `failed ${what}; 0 means no limit`, wholeNumber(0, 1_000_000), fallback)
 
 /** Configuration of `realmkeeper server`. */
 export const SERVER_SETTINGS = {
   databaseUrl,
-  databaseConnections: integer(
-    { flag: 'database-connections', description: 'most connections to PostgreSQL at a time', fallback: '10' },
-    [2, 200],
+  databaseConnections: withDefault(
+    '--database-connections <number>',
+    'maximum number of connections to PostgreSQL',
+    wholeNumber(2, 200),
+    10,
   ),
   baseUrl: publicUrl,
-  listenHost,
-  // Not REALMKEEPER_PORT: Kubernetes sets that one to tcp://… beside a Service named realmkeeper.
-  listenPort: port({ flag: 'listen-port', description: 'port of the public endpoints', fallback: '8080' }),
-  healthPort: port({ flag: 'health-listen-port', description: 'port of /livez, /readyz, /metrics', fallback: '9000' }),
-  trustedProxies: networks({
-    flag: 'trusted-proxies',
-    description: 'peers whose X-Forwarded-For names the caller',
-  }),
-  failedLoginsPerAddress: integer(
-    {
-      flag: 'failed-logins-per-address',
-      description: 'failed logins a minute from one address; 0 is off',
-      fallback: '300',
-    },
-    [0, 1_000_000],
+  listenHost: listenHost('::'),
+  // Not REALMKEEPER_PORT: Kubernetes sets that to tcp://… for a Service named realmkeeper.
+  listenPort,
+  healthPort: healthPort(9000),
+  trustedProxies: withDefault(
+    '--trusted-proxies <cidr,…>',
+    'addresses and networks of the proxies whose X-Forwarded-For names the caller',
+    networks,
+    [],
   ),
-  failedLoginsPerClient: integer(
-    {
-      flag: 'failed-logins-per-client',
-      description: 'failed logins a minute through one authenticated confidential client; 0 is off',
-      fallback: '3000',
-    },
-    [0, 1_000_000],
+  failedLoginsPerAddress: failuresPerMinute(
+    '--failed-logins-per-address',
+    'logins per minute that one address may cause',
+    300,
   ),
-  failedDecryptsPerSubject: integer(
-    {
-      flag: 'failed-decrypts-per-subject',
-      description: 'failed decrypts a minute of one subject; 0 is off',
-      fallback: '60',
-    },
-    [0, 1_000_000],
+  failedLoginsPerClient: failuresPerMinute(
+    '--failed-logins-per-client',
+    'logins per minute that one authenticated confidential client may cause',
+    3000,
+  ),
+  failedDecryptsPerSubject: failuresPerMinute(
+    '--failed-decrypts-per-subject',
+    'decrypts per minute that one subject may cause',
+    60,
   ),
   keyringNamespace,
-  keyringDir: optionalText({
-    flag: 'keyring-dir',
-    placeholder: 'dir',
-    description: 'keyring Secrets as <dir>/<namespace>/<name>.json, in place of a cluster',
-  }),
-  // It loads no Kubernetes client, and looks in no home folder.
+  keyringDir: optionalText(
+    '--keyring-dir <dir>',
+    'keyring Secrets as <dir>/<namespace>/<name>.json, instead of a cluster',
+  ),
+  // The server loads no Kubernetes client and reads no file of a home folder.
   kubeconfig: kubeconfig('the ServiceAccount of the pod'),
   shutdownSeconds,
   logLevel,
-} satisfies Settings
+}
 
 /** Configuration of `realmkeeper operator`. */
 export const OPERATOR_SETTINGS = {
   databaseUrl,
   baseUrl: publicUrl,
-  dir: optionalText({ flag: 'dir', placeholder: 'dir', description: 'manifests to read, in place of a cluster' }),
-  stateDir,
-  listenHost,
-  healthPort: port({ flag: 'health-listen-port', description: 'port of /livez, /readyz, /metrics', fallback: '9001' }),
-  kubeconfig: kubeconfig('KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod'),
-  watchNamespaces: namespaces({
-    flag: 'watch-namespaces',
-    description: 'namespaces whose resources are reconciled (default: all)',
-  }),
-  keyringNamespace,
-  leaseName: text({
-    flag: 'lease-name',
-    placeholder: 'name',
-    description: 'Lease of the one operator that writes',
-    fallback: 'realmkeeper-operator',
-  }),
-  leaseNamespace: optionalText({
-    flag: 'lease-namespace',
-    placeholder: 'name',
-    description: 'namespace of that Lease (default: that of the keyrings)',
-  }),
-  licenseKeys,
-  requireApprovalEnforcement: flag({
-    flag: 'require-approval-enforcement',
-    description: 'grant nothing new while the admission policies on approvals are not proven to act',
-  }),
-  trustExistingDecisions: flag({
-    flag: 'trust-existing-decisions',
-    description: 'with an empty record of the admission policies: count decisions that were there before it',
-  }),
-  resyncSeconds: integer(
-    {
-      flag: 'resync-seconds',
-      description: 'how often every row is compared with its resource, without a cause',
-      fallback: '600',
-    },
-    [10, 86_400],
+  dir: optionalText('--dir <dir>', 'manifests to read, instead of a cluster'),
+  stateDir: optionalText(
+    '--state-dir <dir>',
+    'with --dir: the keyrings, and the status that an API server would store',
   ),
-  acceptEmpty: optionalText({
-    flag: 'accept-empty',
-    placeholder: 'kind,…',
-    description: 'kinds whose definition was made anew, and whose former rows may go all the same',
-  }),
+  listenHost: listenHost('::'),
+  healthPort: healthPort(9001),
+  kubeconfig: kubeconfig('KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod'),
+  watchNamespaces: withDefault(
+    '--watch-namespaces <name,…>',
+    'namespaces whose resources are reconciled; without it all',
+    namespaces,
+    [],
+  ),
+  keyringNamespace,
+  leaseName: withDefault(
+    '--lease-name <name>',
+    'Lease that elects the operator that writes',
+    text,
+    'realmkeeper-operator',
+  ),
+  leaseNamespace: optionalText('--lease-namespace <name>', 'namespace of the Lease; without it --keyring-namespace'),
+  licenseKeys: optionalText('--license-keys <file>', 'JWK Set of the Ed25519 public keys that may sign licenses'),
+  requireApprovalEnforcement: withDefault(
+    '--require-approval-enforcement [true|false]',
+    'grant no further roles until the approval admission policies are proven to work',
+    trueOrFalse,
+    false,
+  ),
+  trustExistingDecisions: withDefault(
+    '--trust-existing-decisions [true|false]',
+    'when nothing is recorded about the admission policies yet: count decisions made before that record',
+    trueOrFalse,
+    false,
+  ),
+  resyncSeconds: withDefault(
+    '--resync-seconds <number>',
+    'seconds between comparisons of every row with its resource',
+    wholeNumber(10, 86_400),
+    600,
+  ),
+  acceptEmpty: optionalText(
+    '--accept-empty <kind,…>',
+    'kinds whose definition was deleted and created again: their former rows may be deleted',
+  ),
   shutdownSeconds,
   logLevel,
-} satisfies Settings
+}
 
 /** Configuration of `realmkeeper migrate`. */
-export const MIGRATE_SETTINGS = { databaseUrl, logLevel } satisfies Settings
+export const MIGRATE_SETTINGS = { databaseUrl, logLevel }
 
 /** Configuration of `realmkeeper dev`. */
 export const DEV_SETTINGS = {
-  stateDir: optionalText({
-    flag: 'state-dir',
-    placeholder: 'dir',
-    description: 'database, keyrings and status (default: .realmkeeper/<name of DIR>/state)',
-  }),
-  listenHost: text({ ...aboutOf(listenHost), fallback: '127.0.0.1' }),
-  listenPort: SERVER_SETTINGS.listenPort,
-  healthPort: SERVER_SETTINGS.healthPort,
-  operatorHealthPort: port({
-    flag: 'operator-health-listen-port',
-    description: "port of the operator's /livez, /readyz, /metrics",
-    fallback: '9001',
-  }),
+  stateDir: devStateDir,
+  listenHost: listenHost('127.0.0.1'),
+  listenPort,
+  healthPort: healthPort(9000),
+  operatorHealthPort: withDefault(
+    '--operator-health-listen-port <port>',
+    'port of /livez, /readyz and /metrics of the operator',
+    port,
+    9001,
+  ),
   logLevel,
-} satisfies Settings
-
-/** Configuration of the commands that decide on RoleAssignments in a directory that `dev` serves. */
-export const APPROVER_SETTINGS = {
-  dir: optionalText({ flag: 'dir', placeholder: 'dir', description: 'manifests that "realmkeeper dev" serves' }),
-  stateDir: DEV_SETTINGS.stateDir,
-  as: optionalText({ flag: 'as', placeholder: 'name', description: 'who decides (default: the login name)' }),
-} satisfies Settings
+}
 
 /** Configuration of `realmkeeper audit`: a database, or the one of a running `dev`. */
 export const AUDIT_SETTINGS = {
-  databaseUrl: optional(databaseUrl),
-  dir: APPROVER_SETTINGS.dir,
-  stateDir: DEV_SETTINGS.stateDir,
-} satisfies Settings
+  databaseUrl: optional(databaseUrl.option.flags, databaseUrl.option.description, databaseUrl.parse),
+  dir: optionalText('--dir <dir>', 'manifests that "realmkeeper dev" serves, instead of --database-url'),
+  stateDir: devStateDir,
+}
+
+/** Configuration of the commands that decide on RoleAssignments, in a cluster or in a directory that `dev` serves. */
+export const DECISION_SETTINGS = {
+  dir: optionalText('--dir <dir>', 'manifests that "realmkeeper dev" serves, instead of a cluster'),
+  stateDir: devStateDir,
+  as: optionalText(
+    '--as <name>',
+    'user to act as; without it the user of the kubeconfig, or with --dir the login name',
+  ),
+}
+
+/** Configuration of `realmkeeper keys rotate`. */
+export const KEYS_SETTINGS = {
+  dir: optionalText('--dir <dir>', 'manifests that "realmkeeper dev" serves: print what to write there'),
+  as: optionalText('--as <name>', 'user to act as; without it the user of the kubeconfig'),
+}
 
 export type ServerConfig = Values<typeof SERVER_SETTINGS>
 export type OperatorConfig = Values<typeof OPERATOR_SETTINGS>
-export type MigrateConfig = Values<typeof MIGRATE_SETTINGS>
 export type DevConfig = Values<typeof DEV_SETTINGS>
-export type ApproverConfig = Values<typeof APPROVER_SETTINGS>
-
-/** Every table: a variable is known when one of them has it. */
-export const ALL_SETTINGS: Settings[] = [
-  SERVER_SETTINGS,
-  OPERATOR_SETTINGS,
-  MIGRATE_SETTINGS,
-  DEV_SETTINGS,
-  APPROVER_SETTINGS,
-  AUDIT_SETTINGS,
-]
-
-function aboutOf({ flag: name, description, placeholder }: Setting<unknown>) {
-  return { flag: name, description, ...(placeholder === undefined ? {} : { placeholder }) }
-}

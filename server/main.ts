@@ -8,6 +8,7 @@ import type { ServerConfig } from '../process/settings.ts'
 import { serveHealth } from '../process/health.ts'
 import type { ReadinessCheck } from '../process/health.ts'
 import { listen } from '../process/listen.ts'
+import { PlainError } from '../process/plain_error.ts'
 import { createPool, isUntrusted } from '../store/db.ts'
 import { createApp } from './app.ts'
 import { clientAddresses } from './http/client_address.ts'
@@ -40,7 +41,7 @@ export interface RunningServer {
 }
 
 /** The configuration cannot be used; the message says what to change. */
-export class ServerConfigError extends Error {
+export class ServerConfigError extends PlainError {
   override readonly name = 'ServerConfigError'
 }
 

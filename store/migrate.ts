@@ -28,6 +28,8 @@ export async function knownMigrations(): Promise<Migration[]> {
 /** The schema of the database does not fit this process; the message names both versions and says what to do. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch'
+  /** As PlainError of process/: shown without a stack. */
+  readonly plain = true
 }
 
 /**

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { PlainError } from '../plain_error.ts'
+import { PlainError } from '../../process/plain_error.ts'
 
 /**
  * The database of a running `realmkeeper dev`, by what it keeps in its state directory. The URL holds the password: not

@@ -7,8 +7,8 @@ import { chainLine, entryLine } from '../audit/entry_text.ts'
 import type { EntryFilter } from '../audit/list_entries.ts'
 import { parseSince } from '../audit/since.ts'
 import { stateDirectoryOf } from '../dev/state_directory.ts'
-import { addSettings, configOf } from '../options.ts'
-import { PlainError } from '../plain_error.ts'
+import { addSettings, readConfig } from '../../process/config.ts'
+import { PlainError } from '../../process/plain_error.ts'
 
 interface Output {
   output: 'text' | 'json'
@@ -69,7 +69,7 @@ async function onDatabase(command: Command, work: (db: Db) => Promise<void>): Pr
 }
 
 async function databaseUrlOf(command: Command): Promise<string> {
-  const { databaseUrl, dir, stateDir } = configOf(command, AUDIT_SETTINGS)
+  const { databaseUrl, dir, stateDir } = readConfig(command, AUDIT_SETTINGS)
   if (databaseUrl !== undefined) return databaseUrl
   if (dir === undefined) {
     throw new PlainError(

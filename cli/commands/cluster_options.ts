@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Cluster } from '../kubeconfig.ts'
-import { PlainError, UsageError } from '../plain_error.ts'
+import { PlainError, UsageError } from '../../process/plain_error.ts'
 
 interface ClusterFlags {
   kubeconfig?: string

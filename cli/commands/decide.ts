@@ -12,7 +12,7 @@ import {
   selectionOf,
 } from './decision_options.ts'
 import type { DecideFlags, Verb } from './decision_options.ts'
-import { UsageError } from '../plain_error.ts'
+import { UsageError } from '../../process/plain_error.ts'
 
 /** `realmkeeper approve` and `realmkeeper deny`. */
 export function addDecideCommand(program: Command, { verb, decision, description }: Verb): void {

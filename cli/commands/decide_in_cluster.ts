@@ -6,7 +6,7 @@ import type { Selection } from '../decisions/cluster/cluster_assignments.ts'
 import { decideInCluster } from '../decisions/cluster/decide_in_cluster.ts'
 import type { DecidedInCluster, Decision } from '../decisions/cluster/decide_in_cluster.ts'
 import type { Cluster } from '../kubeconfig.ts'
-import { isForThePerson, PlainError } from '../plain_error.ts'
+import { isPlainError, PlainError } from '../../process/plain_error.ts'
 import { assignmentText, seenVersion } from './assignment_text.ts'
 import { outcomeAfter } from './decision_outcome.ts'
 import { resourceName } from './decision_options.ts'
@@ -62,7 +62,7 @@ export async function decideOnSelected(cluster: Cluster, selected: Selected): Pr
       if (flags.output === 'name' && one.outcome !== 'declined') console.log(resourceName(one.row))
       if (one.outcome === 'declined') isDone = false
     } catch (error) {
-      if (!isForThePerson(error)) throw error
+      if (!isPlainError(error)) throw error
       console.error(`realmkeeper: ${error.message}`)
       isDone = false
     }

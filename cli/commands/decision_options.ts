@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os'
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { APPROVER_SETTINGS } from '../../process/settings.ts'
+import { DECISION_SETTINGS } from '../../process/settings.ts'
 import type { Cluster } from '../kubeconfig.ts'
 import type { Selection } from '../decisions/cluster/cluster_assignments.ts'
 import { stateDirectoryOf } from '../dev/state_directory.ts'
-import { addSettings, configOf } from '../options.ts'
-import { PlainError, UsageError } from '../plain_error.ts'
+import { addSettings, readConfig } from '../../process/config.ts'
+import { PlainError, UsageError } from '../../process/plain_error.ts'
 import { addClusterOptions } from './cluster_options.ts'
 
 export type Output = 'text' | 'json' | 'name'
@@ -31,15 +31,6 @@ export interface DecideFlags extends WhereFlags {
   seen?: string
 }
 
-const SETTINGS = {
-  ...APPROVER_SETTINGS,
-  dir: { ...APPROVER_SETTINGS.dir, description: 'manifests that "realmkeeper dev" serves, in place of a cluster' },
-  as: {
-    ...APPROVER_SETTINGS.as,
-    description: 'user to act as (default: the kubeconfig’s; with --dir, the login name)',
-  },
-}
-
 /** Options that say where RoleAssignments are, which of them are meant, who asks, and how they are printed. */
 export function addDecisionOptions(command: Command): Command {
   addClusterOptions(command)
@@ -48,12 +39,12 @@ export function addDecisionOptions(command: Command): Command {
     .addOption(
       new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json', 'name']).default('text'),
     )
-  return addSettings(command, SETTINGS)
+  return addSettings(command, DECISION_SETTINGS)
 }
 
 /** The directory that is meant, and the state of the process that serves it; undefined when a cluster is meant. */
 export function directoryOf(command: Command): { directory: string; stateDir: string } | undefined {
-  const { dir, stateDir } = configOf(command, SETTINGS)
+  const { dir, stateDir } = readConfig(command, DECISION_SETTINGS)
   if (dir === undefined) return undefined
   const given: Record<string, unknown> = command.opts()
   for (const option of ['kubeconfig', 'context', 'asGroup', 'allNamespaces', 'selector']) {
@@ -68,12 +59,12 @@ export function directoryOf(command: Command): { directory: string; stateDir: st
 
 /** Whom to act as in a cluster, when it is not the kubeconfig's user. */
 export function impersonated(command: Command): string | undefined {
-  return configOf(command, SETTINGS).as
+  return readConfig(command, DECISION_SETTINGS).as
 }
 
 /** Who decides in a directory. */
 export function approverInDirectory(command: Command): string {
-  return configOf(command, SETTINGS).as ?? loginName()
+  return readConfig(command, DECISION_SETTINGS).as ?? loginName()
 }
 
 /** What -n, -A and -l select. */

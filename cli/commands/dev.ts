@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { DEV_SETTINGS } from '../../process/settings.ts'
-import { addSettings, configOf } from '../options.ts'
-import { UsageError } from '../plain_error.ts'
+import { addSettings, readConfig } from '../../process/config.ts'
+import { UsageError } from '../../process/plain_error.ts'
 
 /** `realmkeeper dev`: everything on this machine, from a directory of manifests. */
 export function addDevCommand(program: Command): void {
@@ -16,7 +16,7 @@ export function addDevCommand(program: Command): void {
     if ((dir === undefined) === (quickstart === undefined)) {
       throw new UsageError('give a directory of manifests, or --quickstart: realmkeeper dev ./manifests')
     }
-    const config = configOf(command, DEV_SETTINGS)
+    const config = readConfig(command, DEV_SETTINGS)
     const { runDev } = await import('../dev/dev.ts')
     const { prepareQuickstart, QUICKSTART_DIRECTORY } = await import('../dev/quickstart.ts')
     const { tour } = await import('../dev/tour.ts')

@@ -1,18 +1,13 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { APPROVER_SETTINGS } from '../../process/settings.ts'
-import { addSettings, configOf } from '../options.ts'
-import { PlainError } from '../plain_error.ts'
+import { KEYS_SETTINGS } from '../../process/settings.ts'
+import { addSettings, readConfig } from '../../process/config.ts'
+import { PlainError } from '../../process/plain_error.ts'
 import { addClusterOptions, withCluster } from './cluster_options.ts'
 
 interface RotateFlags {
   realm: string
   kind: 'signing' | 'refresh'
-}
-
-const SETTINGS = {
-  dir: { ...APPROVER_SETTINGS.dir, description: 'manifests that "realmkeeper dev" serves; says what to write there' },
-  as: { ...APPROVER_SETTINGS.as, description: 'user to act as (default: the kubeconfig’s)' },
 }
 
 /** `realmkeeper keys rotate`: has the operator rotate a realm's keys ahead of time. */
@@ -23,8 +18,8 @@ export function addKeysCommand(program: Command): void {
     .description('set the annotation that has the operator rotate once; needs the right to patch the Realm')
     .requiredOption('--realm <name>', 'metadata.name of the Realm')
     .addOption(new Option('--kind <kind>', 'which keys').choices(['signing', 'refresh']).makeOptionMandatory())
-  addSettings(addClusterOptions(command), SETTINGS).action(async ({ realm, kind }: RotateFlags) => {
-    const { dir, as } = configOf(command, SETTINGS)
+  addSettings(addClusterOptions(command), KEYS_SETTINGS).action(async ({ realm, kind }: RotateFlags) => {
+    const { dir, as } = readConfig(command, KEYS_SETTINGS)
     const { rotateKeys, rotationAnnotation } = await import('../keys/rotate_keys.ts')
     const now = new Date()
     if (dir !== undefined) {

@@ -3,7 +3,7 @@ import type { JsonWebKey } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { PlainError } from '../plain_error.ts'
+import { PlainError } from '../../process/plain_error.ts'
 
 const LONGEST_DAYS = 3650
 

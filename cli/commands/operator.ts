@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { OPERATOR_SETTINGS } from '../../process/settings.ts'
-import { addSettings, configOf } from '../options.ts'
+import { addSettings, readConfig } from '../../process/config.ts'
 import { startProcess } from '../start_process.ts'
 
 /** `realmkeeper operator`: reconciles resources into rows. */
 export function addOperatorCommand(program: Command): void {
   const command = program.command('operator').description('reconcile resources into rows, and migrate the schema')
   addSettings(command, OPERATOR_SETTINGS).action(async () => {
-    const config = configOf(command, OPERATOR_SETTINGS)
+    const config = readConfig(command, OPERATOR_SETTINGS)
     const { runOperator } = await import('../../operator/main.ts')
     await startProcess('operator', config, (surroundings) => runOperator(config, surroundings))
   })

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { SERVER_SETTINGS } from '../../process/settings.ts'
-import { addSettings, configOf } from '../options.ts'
+import { addSettings, readConfig } from '../../process/config.ts'
 import { startProcess } from '../start_process.ts'
 
 /** `realmkeeper server`: answers HTTP from what is in PostgreSQL. */
 export function addServerCommand(program: Command): void {
   const command = program.command('server').description('answer HTTP: tokens, introspection, encryption')
   addSettings(command, SERVER_SETTINGS).action(async () => {
-    const config = configOf(command, SERVER_SETTINGS)
+    const config = readConfig(command, SERVER_SETTINGS)
     const { runServer } = await import('../../server/main.ts')
     await startProcess('server', config, (surroundings) => runServer(config, surroundings))
   })

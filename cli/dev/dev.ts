@@ -8,7 +8,7 @@ import { lockDirectory } from '../../process/directory_lock.ts'
 import { createLog } from '../../process/log.ts'
 import { handleShutdown } from '../../process/shutdown.ts'
 import type { Shutdown } from '../../process/shutdown.ts'
-import { isForThePerson, PlainError } from '../plain_error.ts'
+import { isPlainError, PlainError } from '../../process/plain_error.ts'
 import { runChild } from './child_process.ts'
 import { issueMissingLicenses, keepLicenseKey } from './dev_license.ts'
 import { keepPostgres } from './kept_postgres.ts'
@@ -50,7 +50,7 @@ export async function runDev(options: DevOptions): Promise<void> {
   } catch (error) {
     // Ctrl-C while it starts: what then fails, fails because of it.
     if (!shutdown.signal.aborted) {
-      if (!isForThePerson(error)) throw error
+      if (!isPlainError(error)) throw error
       console.error(`realmkeeper: ${error.message}`)
     }
     await shutdown.begin('the start failed', 1)

@@ -7,7 +7,7 @@ import type { Held, HeldObject } from '../../operator/source/directory/held_obje
 import { heldKey } from '../../operator/source/directory/held_object.ts'
 import { stateSecrets } from '../../operator/source/directory/state_secrets.ts'
 import { FIELD_ENCRYPTION_FEATURE, issueLicense } from '../../keyring/license.ts'
-import { PlainError } from '../plain_error.ts'
+import { PlainError } from '../../process/plain_error.ts'
 
 const LICENSE_DAYS = 365
 

@@ -1,5 +1,5 @@
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { PlainError } from '../plain_error.ts'
+import { PlainError } from '../../process/plain_error.ts'
 
 /**
  * The state directory that belongs to a directory of manifests: `--state-dir` if given, `state` beside a working copy

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PlainError } from '../plain_error.ts'
+import { PlainError } from '../../process/plain_error.ts'
 
 /** Raised when what `dev` keeps in a state directory changes so that an older or newer one cannot be used. */
 const VERSION = '1'

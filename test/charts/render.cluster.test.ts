@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { readConfig } from '../../process/config.ts'
 import { OPERATOR_SETTINGS, SERVER_SETTINGS } from '../../process/settings.ts'
+import { configFrom } from '../support/config.ts'
 import { ROOT } from '../support/source_files.ts'
 import { CHART, find, helm, render, VALUES } from './helm.ts'
 import type { Manifest } from './helm.ts'
@@ -66,7 +66,7 @@ describe('the chart', () => {
       server: { trustedProxies: ['10.0.0.0/8', 'fd00::/8'] },
     })
     const operator = environmentOf(find(manifests, 'Deployment', 'realmkeeper-operator'))
-    expect(readConfig(OPERATOR_SETTINGS, {}, operator)).toMatchObject({
+    expect(configFrom(OPERATOR_SETTINGS, [], operator)).toMatchObject({
       baseUrl: 'https://id.example.com',
       keyringNamespace: 'realmkeeper',
       leaseNamespace: 'realmkeeper',
@@ -79,7 +79,7 @@ describe('the chart', () => {
       healthPort: 9001,
     })
     const server = environmentOf(find(manifests, 'Deployment', 'realmkeeper-server'))
-    expect(readConfig(SERVER_SETTINGS, {}, server)).toMatchObject({
+    expect(configFrom(SERVER_SETTINGS, [], server)).toMatchObject({
       baseUrl: 'https://id.example.com',
       keyringNamespace: 'realmkeeper',
       databaseConnections: 10,

@@ -10,10 +10,10 @@ import type { ResourceEvent } from '../../operator/source/resource_source.ts'
 import { directorySource } from '../../operator/source/directory/directory_source.ts'
 import type { DirectorySource } from '../../operator/source/directory/directory_source.ts'
 import { problemText } from '../../operator/source/directory/problem.ts'
-import { readConfig } from '../../process/config.ts'
 import { OPERATOR_SETTINGS } from '../../process/settings.ts'
 import type { OperatorConfig } from '../../process/settings.ts'
 import { createLog } from '../../process/log.ts'
+import { configFrom } from '../support/config.ts'
 import { recordLogLine, recordSecrets, recordStateSecrets } from '../support/canary.ts'
 import { testDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
@@ -156,15 +156,10 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
 
 /** As from the command line, whatever settings there are beside these. */
 export function configOf(databaseUrl: string, dir: string, stateDir: string): OperatorConfig {
-  const flags = {
-    databaseUrl,
-    dir,
-    stateDir,
-    baseUrl: 'http://localhost:8080',
-    listenHost: '127.0.0.1',
-    healthPort: '0',
-  }
-  return readConfig(OPERATOR_SETTINGS, flags, {})
+  const manifests = ['--dir', dir, '--state-dir', stateDir]
+  const listen = ['--listen-host', '127.0.0.1', '--health-listen-port', '0']
+  const args = ['--database-url', databaseUrl, '--base-url', 'http://localhost:8080', ...manifests, ...listen]
+  return configFrom(OPERATOR_SETTINGS, args)
 }
 
 /** Tries until it passes, for a while that is longer than anything here takes; then the last failure is the answer. */

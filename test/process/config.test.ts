@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { ConfigError, apiServerOfPod, childEnvironment, readConfig } from '../../process/config.ts'
+import { ConfigError, apiServerOfPod, childEnvironment } from '../../process/config.ts'
 import { OPERATOR_SETTINGS, SERVER_SETTINGS } from '../../process/settings.ts'
+import { configFrom } from '../support/config.ts'
 
-const NEEDED = { databaseUrl: 'postgres://u:p@db/x', baseUrl: 'https://id.example.org' }
+const REQUIRED = ['--database-url', 'postgres://u:p@db/x', '--base-url', 'https://id.example.org']
 
-function problems(flags: Record<string, string>, environment: Record<string, string> = {}): string[] {
+function problems(args: string[], environment: Record<string, string> = {}): string[] {
   try {
-    readConfig(SERVER_SETTINGS, flags, environment)
+    configFrom(SERVER_SETTINGS, args, environment)
   } catch (error) {
     if (error instanceof ConfigError) return error.problems
     throw error
@@ -15,7 +16,7 @@ function problems(flags: Record<string, string>, environment: Record<string, str
 }
 
 test('defaults are those of the protocol', () => {
-  expect(readConfig(SERVER_SETTINGS, NEEDED, {})).toMatchObject({
+  expect(configFrom(SERVER_SETTINGS, REQUIRED)).toMatchObject({
     listenPort: 8080,
     healthPort: 9000,
     failedLoginsPerAddress: 300,
@@ -24,23 +25,23 @@ test('defaults are those of the protocol', () => {
     trustedProxies: [],
     logLevel: 'info',
   })
-  expect(readConfig(OPERATOR_SETTINGS, NEEDED, {})).toMatchObject({
+  expect(configFrom(OPERATOR_SETTINGS, REQUIRED)).toMatchObject({
     healthPort: 9001,
     requireApprovalEnforcement: false,
   })
 })
 
-test('a flag wins over the environment, the environment over the default', () => {
+test('a flag overrides the environment, the environment the default', () => {
   const environment = { REALMKEEPER_LISTEN_PORT: '8081', REALMKEEPER_LOG_LEVEL: 'warn' }
-  const config = readConfig(SERVER_SETTINGS, { ...NEEDED, listenPort: '8082' }, environment)
+  const config = configFrom(SERVER_SETTINGS, [...REQUIRED, '--listen-port', '8082'], environment)
   expect(config).toMatchObject({ listenPort: 8082, logLevel: 'warn' })
 })
 
-test('every problem is told at once, with the name under which the value was given', () => {
-  const wrong = problems(
-    { listenPort: '70000', trustedProxies: '10.0.0.0/8,10.0.0.0/33' },
-    { REALMKEEPER_LOG_LEVEL: 'loud', REALMKEEPER_BASE_URL: 'id.example.org' },
-  )
+test('every problem is reported at once, with the flag or the variable that gave the value', () => {
+  const wrong = problems(['--listen-port', '70000', '--trusted-proxies', '10.0.0.0/8,10.0.0.0/33'], {
+    REALMKEEPER_LOG_LEVEL: 'loud',
+    REALMKEEPER_BASE_URL: 'id.example.org',
+  })
   expect(wrong).toEqual([
     '--database-url (REALMKEEPER_DATABASE_URL) is required',
     'REALMKEEPER_BASE_URL must be an http(s) URL, not "id.example.org"',
@@ -50,43 +51,40 @@ test('every problem is told at once, with the name under which the value was giv
   ])
 })
 
-describe('what is refused', () => {
+describe('values that are refused', () => {
   test.for([
-    ['failedLoginsPerAddress', '-1'],
-    ['failedLoginsPerAddress', '1e3'],
-    ['failedLoginsPerAddress', '300 '],
-    ['failedLoginsPerAddress', ''],
-    ['listenPort', '0x50'],
-    ['baseUrl', 'ftp://id.example.org'],
-    ['baseUrl', 'https://id.example.org/?tenant=1'],
-    ['baseUrl', 'https://id.example.org/#x'],
-    ['baseUrl', 'https://user:pass@id.example.org'],
-    ['databaseUrl', 'mysql://db/x'],
-    ['trustedProxies', '10.0.0'],
-    ['trustedProxies', '10.0.0.1/'],
-    ['trustedProxies', '::1/129'],
-    ['trustedProxies', 'proxy.example.org'],
-    ['listenHost', ' '],
-  ] as const)('%s %j', ([name, given]) => {
-    expect(problems({ ...NEEDED, [name]: given })).toHaveLength(1)
+    ['--failed-logins-per-address', '-1'],
+    ['--failed-logins-per-address', '1e3'],
+    ['--failed-logins-per-address', '300 '],
+    ['--failed-logins-per-address', ''],
+    ['--listen-port', '0x50'],
+    ['--base-url', 'ftp://id.example.org'],
+    ['--base-url', 'https://id.example.org/?tenant=1'],
+    ['--base-url', 'https://id.example.org/#x'],
+    ['--base-url', 'https://user:pass@id.example.org'],
+    ['--database-url', 'mysql://db/x'],
+    ['--trusted-proxies', '10.0.0'],
+    ['--trusted-proxies', '10.0.0.1/'],
+    ['--trusted-proxies', '::1/129'],
+    ['--trusted-proxies', 'proxy.example.org'],
+    ['--listen-host', ' '],
+  ] as const)('%s %j', ([flag, given]) => {
+    expect(problems([...REQUIRED, `${flag}=${given}`])).toHaveLength(1)
   })
 
   test('a message does not repeat a database password', () => {
-    expect(problems({ ...NEEDED, databaseUrl: 'postgrse://u:canary@db/x' }).join()).not.toContain('canary')
+    expect(problems([...REQUIRED, '--database-url', 'postgrse://u:canary@db/x']).join()).not.toContain('canary')
   })
 })
 
 test('lists are split and trimmed; the slash at the end of a base URL goes', () => {
-  const config = readConfig(
-    SERVER_SETTINGS,
-    { ...NEEDED, baseUrl: 'https://id.example.org/base/', trustedProxies: '10.0.0.0/8, ::1' },
-    {},
-  )
+  const args = ['--base-url', 'https://id.example.org/base/', '--trusted-proxies', '10.0.0.0/8, ::1']
+  const config = configFrom(SERVER_SETTINGS, [...REQUIRED, ...args])
   expect(config).toMatchObject({ baseUrl: 'https://id.example.org/base', trustedProxies: ['10.0.0.0/8', '::1'] })
 })
 
-test('a variable that nobody reads is a mistake, unless Kubernetes set it for a Service', () => {
-  expect(problems(NEEDED, { REALMKEEPER_BASE_ULR: 'x' })).toEqual([
+test('an unknown variable is an error, unless Kubernetes set it for a Service', () => {
+  expect(problems(REQUIRED, { REALMKEEPER_BASE_ULR: 'x' })).toEqual([
     'REALMKEEPER_BASE_ULR is not a variable of realmkeeper: see "realmkeeper COMMAND --help" for their names',
   ])
   const serviceLinks = {
@@ -95,7 +93,16 @@ test('a variable that nobody reads is a mistake, unless Kubernetes set it for a 
     REALMKEEPER_SERVER_PORT_8080_TCP_ADDR: '10.0.0.1',
     REALMKEEPER_PORT: 'tcp://10.0.0.1:8080',
   }
-  expect(problems(NEEDED, serviceLinks)).toEqual([])
+  expect(problems(REQUIRED, serviceLinks)).toEqual([])
+})
+
+test('a switch is given by its flag alone, or as true or false', () => {
+  const required = (args: string[], environment = {}): boolean =>
+    configFrom(OPERATOR_SETTINGS, [...REQUIRED, ...args], environment).requireApprovalEnforcement
+  expect(required(['--require-approval-enforcement'])).toBe(true)
+  expect(required([], { REALMKEEPER_REQUIRE_APPROVAL_ENFORCEMENT: 'true' })).toBe(true)
+  expect(required([], { REALMKEEPER_REQUIRE_APPROVAL_ENFORCEMENT: 'false' })).toBe(false)
+  expect(() => required([], { REALMKEEPER_REQUIRE_APPROVAL_ENFORCEMENT: 'no' })).toThrow(/must be true or false/)
 })
 
 test('a child process inherits everything but configuration', () => {
@@ -109,9 +116,10 @@ test('a child process inherits everything but configuration', () => {
   }
 })
 
-test('namespaces to watch are names, each once; none is all of them', () => {
-  const watched = (given?: string): string[] =>
-    readConfig(OPERATOR_SETTINGS, { ...NEEDED, watchNamespaces: given }, {}).watchNamespaces
+test('namespaces to watch are names, each once; none means all', () => {
+  const watched = (...given: string[]): string[] =>
+    configFrom(OPERATOR_SETTINGS, [...REQUIRED, ...given.flatMap((names) => ['--watch-namespaces', names])])
+      .watchNamespaces
   expect(watched()).toEqual([])
   expect(watched('shop, team-a,shop')).toEqual(['shop', 'team-a'])
   for (const wrong of ['Shop', 'a/b', '*', '-a']) expect(() => watched(wrong)).toThrow(/must be names of namespaces/)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parse } from 'yaml'
+import { PlainError } from '../../../process/plain_error.ts'
 
 export interface KubeConfigOptions {
   /** A kubeconfig file. Default: KUBECONFIG, then `~/.kube/config`, then the ServiceAccount of the pod. */
@@ -11,7 +12,7 @@ export interface KubeConfigOptions {
 }
 
 /** There is no cluster to talk to, or its description cannot be read; the message says what to do. */
-export class KubeConfigError extends Error {
+export class KubeConfigError extends PlainError {
   override readonly name = 'KubeConfigError'
 }
 

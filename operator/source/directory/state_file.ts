@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../../../crds/validation/defaulting.ts'
+import { PlainError } from '../../../process/plain_error.ts'
 import { replaceFile } from './atomic_file.ts'
 import { errorCode } from './error_code.ts'
 import { heldKey } from './held_object.ts'
@@ -33,7 +34,7 @@ export interface StateFile {
 export type Change = { put: Held } | { gone: string }
 
 /** The state directory cannot be used as it is; the message says what to do. */
-export class StateError extends Error {
+export class StateError extends PlainError {
   override readonly name = 'StateError'
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
+import { PlainError } from '../../../process/plain_error.ts'
 
 /** Where an API server is, and who one is there. Certificates and keys are PEM. Never log one. */
 export interface ApiAccess {
@@ -21,7 +22,7 @@ export interface ApiAccess {
 export type ReadAccess = () => Promise<ApiAccess>
 
 /** It cannot be said where the API server is, or as whom to go there; the message says what to do, and holds no secret. */
-export class ApiAccessError extends Error {
+export class ApiAccessError extends PlainError {
   override readonly name = 'ApiAccessError'
 }
 

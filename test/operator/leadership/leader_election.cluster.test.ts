@@ -13,9 +13,9 @@ import type { LeaseRecord } from '../../../operator/leadership/lease_record.ts'
 import { onCluster } from '../../../operator/source/on_cluster.ts'
 import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
 import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
-import { readConfig } from '../../../process/config.ts'
 import { createLog } from '../../../process/log.ts'
 import { OPERATOR_SETTINGS } from '../../../process/settings.ts'
+import { configFrom } from '../../support/config.ts'
 import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { MERGE_PATCH, accountOf } from '../../support/control_plane/account.ts'
@@ -199,9 +199,9 @@ describe('row 120: who leads', () => {
     ['one has no right to it', 'default', 'nobody', /leases.* is forbidden/],
   ])('where %s, who cannot lead is not ready and says why', async (_what, leaseNamespace, as, message) => {
     const logged: string[] = []
-    const flags = { databaseUrl: 'postgres://nobody@127.0.0.1:1/none', baseUrl: 'http://localhost' }
+    const args = ['--database-url', 'postgres://nobody@127.0.0.1:1/none', '--base-url', 'http://localhost']
     const config = {
-      ...readConfig(OPERATOR_SETTINGS, flags, {}),
+      ...configFrom(OPERATOR_SETTINGS, args),
       kubeconfig: plane.user(as).kubeconfig,
       leaseNamespace,
     }
