@@ -1,6 +1,6 @@
 import { authenticateClient } from '../clients/client_authentication.ts'
 import type { Deps } from '../deps.ts'
-import type { Action, HttpRequest } from '../http/http.ts'
+import type { Action, HttpAnswer, HttpRequest } from '../http/http.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import { isFor } from '../tokens/access_token_claims.ts'
 import { rolesNow } from '../tokens/roles.ts'
@@ -20,9 +20,15 @@ export function introspect(deps: Deps): Action {
     if (token === undefined) throw new OAuthError('invalid_request', 'Token not provided.')
 
     const good = await verifyAccessToken(token, request.realm, deps)
-    const active = good !== undefined && isFor(good.claims, caller.clientId)
-    return { status: 200, body: active ? activeToken(good, request) : { active: false } }
+    if (typeof good === 'string') return inactive(good)
+    if (!isFor(good.claims, caller.clientId)) return inactive('token for another client')
+    return { status: 200, body: activeToken(good, request) }
   }
+}
+
+/** Section 2.2: an inactive token is no error, and its cause is not in the answer. */
+function inactive(cause: string): HttpAnswer {
+  return { status: 200, body: { active: false }, cause }
 }
 
 /** Section 2.2. Roles, the scopes that they give, and the user are as they are now; the rest is as it was signed. */

@@ -8,7 +8,7 @@ import { verifyAccessToken } from '../tokens/verify_access_token.ts'
 export function userinfo(deps: Deps): Action {
   return async (request) => {
     const good = await verifyAccessToken(bearerToken(request), request.realm, deps)
-    if (!good) throw invalidToken(request)
+    if (typeof good === 'string') throw invalidToken(request, good)
     request.corsClient = good.client
     const { scope } = good.claims
     if (!scope.includes('openid')) throw insufficientScope(request, 'The scope openid is needed', 'openid')

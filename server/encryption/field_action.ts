@@ -37,7 +37,7 @@ export interface FieldOperation<Item extends { field: string }> {
 export function fieldAction<Item extends { field: string }>(deps: Deps, operation: FieldOperation<Item>): Action {
   return async (request) => {
     const caller = await verifyAccessToken(bearerToken(request), request.realm, deps)
-    if (!caller) throw invalidToken(request)
+    if (typeof caller === 'string') throw invalidToken(request, caller)
     request.corsClient = caller.client
     operation.requirePreconditions(request.realm, deps.now())
     const body = readRequestBody(request.json)

@@ -1,6 +1,7 @@
 import type { HttpRequest } from '../http/http.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { ServedRealm } from '../realms/served_realm.ts'
+import type { TokenRefusal } from './verify_access_token.ts'
 
 /** Whose realm a challenge names. */
 interface InRealm {
@@ -30,10 +31,11 @@ export function bearerToken(request: InRealm & Pick<HttpRequest, 'authorization'
   return token
 }
 
-/** RFC 6750 section 3.1: expired, revoked, malformed or not of this realm; which of them is not said. */
-export function invalidToken(request: InRealm): OAuthError {
+/** RFC 6750 section 3.1. One answer for every refusal: expired, revoked, malformed or of another realm. */
+export function invalidToken(request: InRealm, cause: TokenRefusal): OAuthError {
   return new OAuthError('invalid_token', 'The access token is not valid', {
     headers: challenge(request, { error: 'invalid_token' }),
+    cause,
   })
 }
 

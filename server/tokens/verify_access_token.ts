@@ -8,13 +8,32 @@ import type { AccessTokenClaims } from './access_token_claims.ts'
 import { notBeforeSeconds } from './not_before.ts'
 import { tokenDigest } from './verified_tokens.ts'
 
-/** A token that is good at this moment, with the rows that say so. */
+/** A token that is good at this moment, with the rows that it was compared with. */
 export interface GoodToken {
   claims: AccessTokenClaims
   session: LiveSession
   user: SessionUser
   client: ClientRow
 }
+
+/** Why a token is not good. For the log line alone: the caller gets one answer for all of them. */
+export type TokenRefusal =
+  | 'token malformed'
+  | 'token signed with an unknown key'
+  | 'token with a bad signature'
+  | 'token of another realm'
+  | 'token expired'
+  | 'token from the future'
+  | 'token issued before notBefore'
+  | 'token does not match its session'
+  | 'session not found'
+  | 'session ended'
+  | 'session expired'
+  | 'user not found'
+  | 'user disabled'
+  | 'client not found'
+  | 'client disabled'
+  | 'realm disabled'
 
 export const MAX_TOKEN_LENGTH = 16 * 1024
 
@@ -24,17 +43,18 @@ const CLOCK_SKEW_SECONDS = 60
 type VerifyDeps = Pick<Deps, 'now' | 'findLiveSession' | 'verifiedTokens'>
 
 /**
- * Decides whether an access token of this realm is good now: introspection, userinfo and field encryption ask nobody
- * else. Undefined when it is not, without a reason: callers must not be able to tell one from another. The session,
- * its user and their grants are read for every answer.
+ * Decides whether an access token of this realm is good now, for introspection, userinfo and field encryption alike.
+ * Callers of the endpoints must not learn the refusal. The session, its user and their grants are read for every call.
  */
 export async function verifyAccessToken(
   token: string,
   realm: ServedRealm,
   deps: VerifyDeps,
-): Promise<GoodToken | undefined> {
+): Promise<GoodToken | TokenRefusal> {
   const claims = readSignedClaims(token, realm, deps)
-  if (!claims || !isTimely(claims, realm, deps.now())) return undefined
+  if (typeof claims === 'string') return claims
+  const untimely = checkTimes(claims, realm, deps.now())
+  if (untimely !== undefined) return untimely
   const [session, client] = await Promise.all([
     deps.findLiveSession({ realm: realm.name, sid: claims.sid }),
     realm.findClient(claims.azp),
@@ -42,26 +62,27 @@ export async function verifyAccessToken(
   return goodToken(claims, realm, session, client, deps.now())
 }
 
-/** The claims of a token that this realm signed as an access token, whether or not it is good; undefined for all else. */
+/** The claims of a token that this realm signed as an access token, whether or not it is good. */
 export function readSignedClaims(
   token: string,
   realm: ServedRealm,
   { verifiedTokens, now }: Pick<Deps, 'now' | 'verifiedTokens'>,
-): AccessTokenClaims | undefined {
-  // Only so long as the same key is in the ring: a key that was withdrawn verifies nothing from then on.
+): AccessTokenClaims | TokenRefusal {
   const { verifiers } = realm.keyring()
-  if (token.length > MAX_TOKEN_LENGTH) return undefined
+  if (token.length > MAX_TOKEN_LENGTH) return 'token malformed'
   const digest = tokenDigest(token)
   const known = verifiedTokens.find(digest, now())
+  // Only while the same key is in the keyring: a key that was withdrawn verifies no token from then on.
   if (known && verifiers.get(known.kid)?.publicKey === known.key) return issuedBy(realm, known.claims)
 
   const parsed = parseJws(token, MAX_TOKEN_LENGTH)
-  if (!parsed || !isAccessTokenType(parsed.header.typ)) return undefined
+  if (!parsed || !isAccessTokenType(parsed.header.typ)) return 'token malformed'
   const { kid = '' } = parsed.header
   const verifier = verifiers.get(kid)
-  if (!verifier || !verifyJws(parsed, verifier.alg, verifier.publicKey)) return undefined
+  if (!verifier) return 'token signed with an unknown key'
+  if (!verifyJws(parsed, verifier.alg, verifier.publicKey)) return 'token with a bad signature'
   const claims = readAccessTokenClaims(parsed.payload)
-  if (!claims) return undefined
+  if (!claims) return 'token malformed'
   verifiedTokens.remember(digest, { kid, key: verifier.publicKey, claims })
   return issuedBy(realm, claims)
 }
@@ -71,29 +92,46 @@ function isAccessTokenType(typ: string | undefined): boolean {
   return typ === 'at+jwt' || typ === 'JWT'
 }
 
-function issuedBy({ issuer }: ServedRealm, claims: AccessTokenClaims): AccessTokenClaims | undefined {
-  return claims.iss === issuer ? claims : undefined
+function issuedBy({ issuer }: ServedRealm, claims: AccessTokenClaims): AccessTokenClaims | TokenRefusal {
+  return claims.iss === issuer ? claims : 'token of another realm'
 }
 
-/** What the token's own times say, before anything is read from Postgres. */
-function isTimely({ exp, iat }: AccessTokenClaims, { row }: Pick<ServedRealm, 'row'>, now: Date): boolean {
+/** Compares the token's own times before anything is read from Postgres. */
+function checkTimes(
+  { exp, iat }: AccessTokenClaims,
+  { row }: Pick<ServedRealm, 'row'>,
+  now: Date,
+): TokenRefusal | undefined {
   const seconds = now.getTime() / 1000
-  return seconds < exp && iat <= seconds + CLOCK_SKEW_SECONDS && iat >= notBeforeSeconds(row.tokens)
+  if (seconds >= exp) return 'token expired'
+  if (iat > seconds + CLOCK_SKEW_SECONDS) return 'token from the future'
+  // Written so that a notBefore that is no date (NaN) refuses every token.
+  return iat >= notBeforeSeconds(row.tokens) ? undefined : 'token issued before notBefore'
 }
 
-/** The rest of the decision, on rows as they are at this moment. */
+/** Compares a token that this realm signed with the rows as they are at this moment. */
 export function goodToken(
   claims: AccessTokenClaims,
   { row }: Pick<ServedRealm, 'row'>,
   session: LiveSession | undefined,
   client: ClientRow | undefined,
   now: Date,
-): GoodToken | undefined {
-  if (!row.enabled || !isTimely(claims, { row }, now)) return undefined
-  if (!session || session.ended || session.expiresAt <= now) return undefined
-  if (session.realm !== row.realm || session.sid !== claims.sid || session.clientId !== claims.azp) return undefined
+): GoodToken | TokenRefusal {
+  if (!row.enabled) return 'realm disabled'
+  const untimely = checkTimes(claims, { row }, now)
+  if (untimely !== undefined) return untimely
+  if (!session) return 'session not found'
+  if (session.ended) return 'session ended'
+  if (session.expiresAt <= now) return 'session expired'
+  if (session.realm !== row.realm || session.sid !== claims.sid || session.clientId !== claims.azp) {
+    return 'token does not match its session'
+  }
   const { user } = session
-  if (!user?.enabled || user.subject !== claims.sub) return undefined
-  if (!client?.enabled || client.clientId !== claims.azp) return undefined
+  if (!user) return 'user not found'
+  if (!user.enabled) return 'user disabled'
+  if (user.subject !== claims.sub) return 'token does not match its session'
+  if (!client) return 'client not found'
+  if (!client.enabled) return 'client disabled'
+  if (client.clientId !== claims.azp) return 'token does not match its session'
   return { claims, session, user, client }
 }

@@ -59,7 +59,9 @@ describe('row 46: no token, two of them, or one in the query', () => {
 })
 
 test('challenges as RFC 6750 section 3 has them', () => {
-  expect(invalidToken({ realm }).headers).toEqual({ 'WWW-Authenticate': 'Bearer realm="acme", error="invalid_token"' })
+  expect(invalidToken({ realm }, 'session ended').headers).toEqual({
+    'WWW-Authenticate': 'Bearer realm="acme", error="invalid_token"',
+  })
   const scoped = insufficientScope({ realm }, 'The scope openid is needed', 'openid')
   expect(scoped.status).toBe(403)
   expect(scoped.headers).toEqual({

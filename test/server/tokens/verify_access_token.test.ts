@@ -68,14 +68,15 @@ describe('whether a token is good at this moment', () => {
     user,
     grantedRoles: [],
   }
-  const isGood = (moment: Moment): boolean => {
+  const decide = (moment: Moment): string => {
     const row = realmRow({ ...moment.row, tokens: { ...realmRow().tokens, ...moment.tokens } })
     const found =
       moment.session === null
         ? undefined
         : { ...session, user: moment.user === null ? null : { ...user, ...moment.user }, ...moment.session }
     const client = moment.client === null ? undefined : clientRow(moment.client)
-    return goodToken({ ...claims, ...moment.claims }, { row }, found, client, now) !== undefined
+    const decision = goodToken({ ...claims, ...moment.claims }, { row }, found, client, now)
+    return typeof decision === 'string' ? decision : 'good'
   }
 
   test.for<[string, Moment]>([
@@ -84,30 +85,38 @@ describe('whether a token is good at this moment', () => {
     ['issued by a clock that is 60 s ahead', { claims: { iat: seconds + 60 } }],
     ['issued at notBefore', { tokens: { notBefore: now.toISOString() } }],
   ])('%s: good', ([, moment]) => {
-    expect(isGood(moment)).toBe(true)
+    expect(decide(moment)).toBe('good')
   })
 
-  test.for<[string, Moment]>([
-    ['expired this second', { claims: { exp: seconds } }],
-    ['issued 61 s from now', { claims: { iat: seconds + 61 } }],
-    ['issued before notBefore', { tokens: { notBefore: '2030-01-01T00:00:01Z' } }],
-    ['issued in the second of notBefore, but before it', { tokens: { notBefore: '2030-01-01T00:00:00.001Z' } }],
-    ['a notBefore that is no date', { tokens: { notBefore: 'soon' } }],
-    ['session gone', { session: null }],
-    ['session ended', { session: { ended: true } }],
-    ['session over', { session: { expiresAt: now } }],
-    ['session of another client', { session: { clientId: 'other' } }],
-    ['session of another realm', { session: { realm: 'other' } }],
-    ['another session', { session: { sid: '11111111-2222-3333-4444-666666666666' } }],
-    ['user gone', { user: null }],
-    ['user disabled', { user: { enabled: false } }],
-    ['another user', { user: { subject: 'bob-sub' } }],
-    ['client gone', { client: null }],
-    ['client disabled', { client: { enabled: false } }],
-    ['another client', { client: { clientId: 'other' } }],
-    ['realm disabled', { row: { enabled: false } }],
-  ])('%s: not good', ([, moment]) => {
-    expect(isGood(moment)).toBe(false)
+  test.for<[string, Moment, string]>([
+    ['expired this second', { claims: { exp: seconds } }, 'token expired'],
+    ['issued 61 s from now', { claims: { iat: seconds + 61 } }, 'token from the future'],
+    ['issued before notBefore', { tokens: { notBefore: '2030-01-01T00:00:01Z' } }, 'token issued before notBefore'],
+    [
+      'issued in the second of notBefore, but before it',
+      { tokens: { notBefore: '2030-01-01T00:00:00.001Z' } },
+      'token issued before notBefore',
+    ],
+    ['a notBefore that is no date', { tokens: { notBefore: 'soon' } }, 'token issued before notBefore'],
+    ['session gone', { session: null }, 'session not found'],
+    ['session ended', { session: { ended: true } }, 'session ended'],
+    ['session over', { session: { expiresAt: now } }, 'session expired'],
+    ['session of another client', { session: { clientId: 'other' } }, 'token does not match its session'],
+    ['session of another realm', { session: { realm: 'other' } }, 'token does not match its session'],
+    [
+      'another session',
+      { session: { sid: '11111111-2222-3333-4444-666666666666' } },
+      'token does not match its session',
+    ],
+    ['user gone', { user: null }, 'user not found'],
+    ['user disabled', { user: { enabled: false } }, 'user disabled'],
+    ['another user', { user: { subject: 'bob-sub' } }, 'token does not match its session'],
+    ['client gone', { client: null }, 'client not found'],
+    ['client disabled', { client: { enabled: false } }, 'client disabled'],
+    ['another client', { client: { clientId: 'other' } }, 'token does not match its session'],
+    ['realm disabled', { row: { enabled: false } }, 'realm disabled'],
+  ])('%s: not good', ([, moment, cause]) => {
+    expect(decide(moment)).toBe(cause)
   })
 })
 
@@ -118,9 +127,25 @@ describe('what this realm signed as an access token', () => {
   const header = () => ({ alg: keyring.signer!.alg, kid: keyring.signer!.kid, typ: 'at+jwt' })
   const sign = (head: object, body: object = payload, by = keyring) =>
     signJws({ ...header(), ...head }, { ...body }, by.signer!.privateKey)
-  const read = (token: string, realm = served(keyring)) =>
+  const claimsOrCause = (token: string, realm = served(keyring)) =>
     readSignedClaims(token, realm, { now: () => now, verifiedTokens })
+  const read = (token: string, realm = served(keyring)) => {
+    const found = claimsOrCause(token, realm)
+    return typeof found === 'string' ? undefined : found
+  }
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+  test('the cause of a refusal is named for the log', () => {
+    const token = sign({})
+    const [head, body] = token.split('.')
+    expect(claimsOrCause('x')).toBe('token malformed')
+    expect(claimsOrCause(`${head}.${body}.${'A'.repeat(86)}`)).toBe('token with a bad signature')
+    expect(claimsOrCause(sign({ kid: 'unknown' }))).toBe('token signed with an unknown key')
+    expect(claimsOrCause(token, served(other))).toBe('token signed with an unknown key')
+    expect(claimsOrCause(sign({}, { ...payload, iss: 'http://localhost:8080/auth/realms/other' }))).toBe(
+      'token of another realm',
+    )
+  })
 
   beforeAll(async () => {
     keyring = loadKeyring(await realmKeyring({ algorithms: ['ES256', 'RS256'] }))
