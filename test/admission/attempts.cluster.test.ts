@@ -46,7 +46,7 @@ describe('what admission lets through', () => {
     const object = await world.request()
     const status = { approvals: [entry(object, 'ann', { observedUID: restored[0].metadata.uid })] }
     const { body } = await mergeStatus(world.who('ann'), object, status)
-    expect(body.message).toContain('a decision names what was seen')
+    expect(body.message).toContain('a decision must name the version that it covers')
   })
 })
 

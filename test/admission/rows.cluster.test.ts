@@ -93,7 +93,9 @@ describe('decisions on a real API server', () => {
     const request = await lookedAt(world)
     const granted = ready(request, { status: 'True', reason: 'Granted' })
     const conditions = [granted, condition(request, 'ann')]
-    expect(verdict(await mergeStatus(world.who('ann'), request, { conditions }))).toMatch(/^403 .*are the operator's$/)
+    expect(verdict(await mergeStatus(world.who('ann'), request, { conditions }))).toMatch(
+      /^403 .*only the operator may write conditions other than Approved and Denied$/,
+    )
 
     await done(mergeStatus(world.who('ann'), request, { conditions: [condition(request, 'ann')] }))
     const after = await done(applyStatus(world.who('operator'), request, { conditions: [ready(request)] }))
@@ -183,7 +185,7 @@ describe('decisions on a real API server', () => {
     const anew = await world.request({ metadata: { name: seen.metadata.name } })
     expect(said(decidedOn(anew, around))).toBe('PendingApproval:')
     const answer = await applyStatus(world.who('amy'), seen, { approvals: [entry(seen, 'amy')] })
-    expect(verdict(answer)).toMatch(/^422 .*a decision names what was seen/)
+    expect(verdict(answer)).toMatch(/^422 .*a decision must name the version that it covers/)
   })
 
   test('row 110: a status that is restored with its object approves nothing', async () => {

@@ -250,7 +250,7 @@ describe('ApprovalEnforced on a real API server', () => {
       ann.do('PATCH', path, { status: { conditions } }, { contentType: MERGE_PATCH })
     const about = { message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }
     const ready = { type: 'Ready', status: 'True', reason: 'Granted', observedGeneration: 1, ...about }
-    await expect(patch(ready)).rejects.toThrow("are the operator's")
+    await expect(patch(ready)).rejects.toThrow('only the operator may write conditions other than Approved and Denied')
     const denied = { type: 'Denied', status: 'True', reason: 'No', decidedBy: 'ann', ...about }
     await patch({ ...denied, observedGeneration: metadata.generation, observedUID: metadata.uid })
     await world.untilSaid('second', 'Denied')

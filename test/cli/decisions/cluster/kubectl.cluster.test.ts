@@ -77,7 +77,7 @@ describe('deciding with kubectl, as docs/approving.md prints it', () => {
     const [GENERATION = '', SEEN_UID = ''] = seen.stdout.split(' ')
     const { code, stderr } = await shell(world.ann, block(form), { NAME: request, GENERATION, SEEN_UID, ME: 'ann' })
     expect(code).toBe(1)
-    expect(stderr).toContain('a decision names what was seen: observedGeneration: 2, observedUID: ')
+    expect(stderr).toContain('a decision must name the version that it covers: observedGeneration: 2, observedUID: ')
   })
 
   test('kubectl realm is the same command', async () => {
