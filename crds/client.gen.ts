@@ -2,53 +2,53 @@
 // Fields with a default are required, because objects are read after defaulting.
 
 /**
- * What the client shall be.
+ * The desired state of the client.
  */
 export interface ClientSpec {
   realmRef: ClientRealmRef
   /**
-   * The client's id in the protocol, unique in the realm. Immutable.
+   * OAuth client_id, unique in the realm. Immutable.
    */
   clientId: string
   /**
-   * Name of the client for people.
+   * Display name of the client.
    */
   name?: string
   /**
-   * What the client is.
+   * Description of the client.
    */
   description?: string
   /**
-   * Whether the client can authenticate. Tokens of a disabled client are not good.
+   * Whether the client can authenticate. Tokens of a disabled client are invalid.
    */
   enabled: boolean
   /**
-   * Confidential clients hold a secret, Public ones cannot keep one.
+   * Confidential clients hold a secret; Public clients have none.
    */
   type: 'Confidential' | 'Public'
   clientSecret?: ClientSecret
   /**
-   * Where a login may lead back to, compared character by character.
+   * Allowed redirect URIs, compared as exact strings.
    *
    * @maxItems 64
    *
-   * Items: An absolute URI, without wildcard, fragment or user part; https, http on a loopback host, or a private scheme of a native application (RFC 8252), which has a dot in it.
+   * Items: An absolute URI without wildcard, fragment or user part. The scheme is https, http on a loopback host, or a private-use scheme with a dot (RFC 8252).
    */
   redirectUris?: string[]
   /**
-   * Origins that browsers may call from (CORS). A + stands for the origins of redirectUris.
+   * Origins that browsers may call from (CORS). The value + means the origins of redirectUris.
    *
    * @maxItems 64
    *
-   * Items: An origin, scheme://host with an optional port and nothing after it, in lower case; or +.
+   * Items: An origin (scheme://host with an optional port, in lower case) or +.
    */
   webOrigins?: string[]
   /**
-   * Whether tokens of this client carry all roles of the user. With false only allowedRoles.
+   * Whether tokens of this client contain all roles of the user. With false, they contain only allowedRoles.
    */
   fullScopeAllowed: boolean
   /**
-   * Roles that tokens of this client may carry, composites included. Used when fullScopeAllowed is false.
+   * Roles that tokens of this client may contain, including their composites. Used if fullScopeAllowed is false.
    *
    * @maxItems 512
    *
@@ -60,11 +60,11 @@ export interface ClientSpec {
    *
    * @maxItems 8
    *
-   * Items: One grant.
+   * Items: A grant type.
    */
   grantTypes: ('password' | 'refresh_token')[]
   /**
-   * Further audiences (aud) of the client's access tokens beside itself, as other clients' ids. A Client of another namespace has to list this one in acceptsTokensFrom.
+   * Further audiences (aud) of the client's access tokens, such as ids of other clients. A Client of another namespace must list this client in acceptsTokensFrom.
    *
    * @maxItems 64
    *
@@ -72,7 +72,7 @@ export interface ClientSpec {
    */
   audiences?: string[]
   /**
-   * Ids of clients in other namespaces that may name this one in their audiences.
+   * Ids of clients in other namespaces that may name this client in their audiences.
    *
    * @maxItems 256
    *
@@ -80,32 +80,32 @@ export interface ClientSpec {
    */
   acceptsTokensFrom?: string[]
   /**
-   * Scopes that are always granted. profile and email put their claims into tokens and userinfo.
+   * Scopes that are always granted. profile and email add their claims to tokens and userinfo.
    *
    * @maxItems 64
    *
-   * Items: One scope word.
+   * Items: A scope name.
    */
   defaultScopes: string[]
   /**
-   * Scopes that are granted when they are asked for.
+   * Scopes that are granted on request.
    *
    * @maxItems 64
    *
-   * Items: One scope word.
+   * Items: A scope name.
    */
   optionalScopes?: string[]
   /**
-   * How long this client's access tokens are good, in seconds. Absent means as the realm says.
+   * Lifetime of this client's access tokens, in seconds. Absent means the lifetime that the realm sets.
    */
   accessTokenLifetimeSeconds?: number
   /**
-   * The typ header of access tokens. Some frameworks refuse at+jwt unless they are told; JWT suits them.
+   * The typ header of access tokens. Some frameworks refuse at+jwt by default; use JWT for them.
    */
   accessTokenType: 'at+jwt' | 'JWT'
 }
 /**
- * The Realm that this belongs to. Immutable.
+ * The Realm of this resource. Immutable.
  */
 export interface ClientRealmRef {
   /**
@@ -113,23 +113,23 @@ export interface ClientRealmRef {
    */
   name: string
   /**
-   * Namespace of the Realm, which has to admit this one (spec.allowedNamespaces). Absent means the same.
+   * Namespace of the Realm. The Realm must admit the namespace of this resource (spec.allowedNamespaces). Absent means the same namespace.
    */
   namespace?: string
 }
 /**
- * Where the secret of a Confidential client is. Absent means that one is generated into the Secret <metadata.name>-client.
+ * Source of the secret of a Confidential client. Absent means that the operator generates the Secret <metadata.name>-client.
  */
 export interface ClientSecret {
   secretRef?: ClientSecretRef
   generate?: ClientGeneratedSecret
   /**
-   * For how many seconds the previous client secret stays valid after a rotation.
+   * Seconds in which the previous client secret stays valid after a rotation.
    */
   previousValidSeconds: number
 }
 /**
- * A Secret in the same namespace that holds the client secret, of at least 16 characters.
+ * A Secret in the same namespace with the client secret (at least 16 characters).
  */
 export interface ClientSecretRef {
   /**
@@ -137,12 +137,12 @@ export interface ClientSecretRef {
    */
   name: string
   /**
-   * The entry of the Secret that is the client secret.
+   * Entry of the Secret with the client secret.
    */
   key: string
 }
 /**
- * Generates a Secret with the entries client_id, client_secret, issuer and token_endpoint, owned by this Client. To rotate the client secret, delete it.
+ * The operator generates a Secret with the entries client_id, client_secret, issuer and token_endpoint, owned by this Client. Deleting that Secret rotates the client secret.
  */
 export interface ClientGeneratedSecret {
   /**
@@ -152,19 +152,19 @@ export interface ClientGeneratedSecret {
 }
 
 /**
- * What the operator made of it.
+ * The observed state, written by the operator.
  */
 export interface ClientStatus {
   /**
-   * The generation of spec that this status is about.
+   * The generation of spec that this status describes.
    */
   observedGeneration?: number
   /**
-   * The Secret, in the same namespace, that holds the client secret in use.
+   * The Secret, in the same namespace, with the client secret in use.
    */
   secretName?: string
   /**
-   * Until when the previous client secret is valid.
+   * Time until which the previous client secret is valid.
    */
   previousSecretValidUntil?: string
   /**
@@ -179,23 +179,23 @@ export interface ClientStatus {
  */
 export interface ClientCondition {
   /**
-   * What the condition is about.
+   * Type of the condition.
    */
   type: string
   /**
-   * True, False or Unknown.
+   * Status of the condition.
    */
   status: 'True' | 'False' | 'Unknown'
   /**
-   * Why, as a constant.
+   * Reason as a stable CamelCase constant.
    */
   reason: string
   /**
-   * Why, for people.
+   * Explanation in plain text.
    */
   message: string
   /**
-   * The generation of spec that the condition is about.
+   * The generation of spec that the condition describes.
    */
   observedGeneration?: number
   /**
@@ -204,7 +204,7 @@ export interface ClientCondition {
   lastTransitionTime: string
 }
 
-/** A client: an application that asks for tokens of a realm and shows them to others. */
+/** A client is an application that requests or verifies tokens of a realm. */
 export interface Client<Metadata = { name: string; namespace: string }> {
   apiVersion: 'realmkeeper.io/v1alpha1'
   kind: 'Client'

@@ -2,7 +2,7 @@
 // Fields with a default are required, because objects are read after defaulting.
 
 /**
- * What the realm shall be.
+ * The desired state of the realm.
  */
 export interface RealmSpec {
   /**
@@ -10,15 +10,15 @@ export interface RealmSpec {
    */
   realm?: string
   /**
-   * Name of the realm for people.
+   * Display name of the realm.
    */
   displayName?: string
   /**
-   * Whether the realm serves requests. A disabled realm answers 403 and keeps everything.
+   * Whether the realm serves requests. A disabled realm answers 403 and keeps its data.
    */
   enabled: boolean
   /**
-   * Roles of this realm. svc-realm-admin, default-roles-<realm> and the two roles of each encrypted field exist without being listed.
+   * Roles of this realm. svc-realm-admin, default-roles-<realm> and the two roles of each encrypted field always exist and are not listed.
    *
    * @maxItems 512
    */
@@ -32,7 +32,7 @@ export interface RealmSpec {
   keyRotation: RealmKeyRotation
   allowedNamespaces: RealmAllowedNamespaces
   /**
-   * What becomes of the keyring when the Realm is deleted. Once the keyring is gone, nothing that was encrypted with it can be decrypted again.
+   * Whether the keyring is kept or deleted with the Realm. Without the keyring, its ciphertexts can never be decrypted.
    */
   deletionPolicy: 'Retain' | 'Delete'
 }
@@ -41,15 +41,15 @@ export interface RealmSpec {
  */
 export interface RealmRole {
   /**
-   * Name of the role, as it stands in tokens. Names that begin with _svc_ or default-roles-, and svc-realm-admin, are reserved.
+   * Name of the role in tokens. Names that begin with _svc_ or default-roles-, and the name svc-realm-admin, are reserved.
    */
   name: string
   /**
-   * What the role is for.
+   * Purpose of the role.
    */
   description?: string
   /**
-   * Roles of this realm that whoever holds this role holds as well. Reserved roles cannot be given this way.
+   * Roles of this realm that a holder of this role also holds. Reserved roles are not allowed here.
    *
    * @maxItems 64
    *
@@ -58,78 +58,78 @@ export interface RealmRole {
   composites?: string[]
 }
 /**
- * Lifetimes and signatures of tokens.
+ * Lifetimes and signature algorithm of tokens.
  */
 export interface RealmTokens {
   /**
-   * How long an access token is good, in seconds.
+   * Lifetime of an access token, in seconds.
    */
   accessTokenLifetimeSeconds: number
   /**
-   * How long a session lasts without a refresh, in seconds.
+   * Idle lifetime of a session, in seconds. Each refresh restarts it.
    */
   refreshTokenLifetimeSeconds: number
   /**
-   * How long a session lasts at most, in seconds, however often it is refreshed.
+   * Maximum lifetime of a session, in seconds, including all refreshes.
    */
   sessionLifetimeSeconds: number
   /**
-   * For how many seconds the refresh token just replaced still gives the same successor, so that a client whose answer was lost can try again. With 0 a second use ends the session.
+   * Seconds in which the previous refresh token still returns its successor, so that a client can retry after a lost response. With 0, a second use of a refresh token ends the session.
    */
   refreshTokenReuseGraceSeconds: number
   /**
-   * Algorithm of new signing keys for access and ID tokens. After a change the present key verifies until the last token that it signed has expired.
+   * Algorithm of new signing keys for access and ID tokens. After a change, the previous key verifies until the last token that it signed has expired.
    */
   signingAlgorithm: 'RS256' | 'PS256' | 'ES256' | 'ES384' | 'EdDSA'
   /**
-   * Tokens issued before this time (RFC 3339) are not good. Set it to now to end all of them.
+   * Tokens issued before this time (RFC 3339) are invalid. Set it to the present time to invalidate all tokens.
    */
   notBefore?: string
 }
 /**
- * How long a user name is locked after wrong passwords. The wait is waitIncrementSeconds times (failures / maxFailures), rounded down, and at most maxWaitSeconds.
+ * Locks a user name after wrong passwords. The lock lasts waitIncrementSeconds times (failures / maxFailures, rounded down), at most maxWaitSeconds.
  */
 export interface RealmBruteForceProtection {
   /**
-   * Whether wrong passwords are counted at all.
+   * Whether wrong passwords are counted.
    */
   enabled: boolean
   /**
-   * Wrong passwords after which the first wait begins.
+   * Wrong passwords before the first lock.
    */
   maxFailures: number
   /**
-   * Seconds by which the wait grows with each further maxFailures wrong passwords.
+   * Seconds by which each further maxFailures wrong passwords extend the lock.
    */
   waitIncrementSeconds: number
   /**
-   * The longest wait, in seconds. A lock always ends by itself.
+   * The longest lock, in seconds. Every lock ends by itself.
    */
   maxWaitSeconds: number
   /**
-   * Seconds without a wrong password after which the count starts again.
+   * Seconds without a wrong password after which the count restarts.
    */
   failureResetSeconds: number
 }
 /**
- * Parameters of argon2id for password hashes made from now on. A hash with other parameters is renewed at the user's next login.
+ * Parameters of argon2id for new password hashes. A hash with other parameters is renewed at the user's next login.
  */
 export interface RealmPasswordHashing {
   /**
-   * Memory of one hash in KiB. OWASP names 7168 with 5 iterations as one of its minimum choices.
+   * Memory of one hash in KiB. OWASP lists 7168 with 5 iterations as a minimum configuration.
    */
   memoryKiB: number
   /**
-   * Passes over the memory.
+   * Number of passes over the memory.
    */
   iterations: number
   /**
-   * Lanes of one hash. More than 1 uses several threads for one login.
+   * Number of lanes of one hash. More than 1 uses several threads for one login.
    */
   parallelism: number
 }
 /**
- * Declares the realm's identity provider and its license, a precondition of field encryption. No login runs through it.
+ * Declares the realm's identity provider and its license, a precondition of field encryption. No login uses it.
  */
 export interface RealmIdentityProvider {
   /**
@@ -139,7 +139,7 @@ export interface RealmIdentityProvider {
   licenseSecretRef?: RealmLicenseSecretRef
 }
 /**
- * The Secret that holds the license, in the Realm's namespace.
+ * The Secret with the license, in the Realm's namespace.
  */
 export interface RealmLicenseSecretRef {
   /**
@@ -147,33 +147,33 @@ export interface RealmLicenseSecretRef {
    */
   name: string
   /**
-   * The entry of the Secret that is the license, a compact JWS.
+   * Entry of the Secret with the license, a compact JWS.
    */
   key: string
 }
 /**
- * How role assignments of this realm are decided.
+ * Approval rules for the role assignments of this realm.
  */
 export interface RealmIdentityGovernance {
   /**
-   * Whether each role assignment needs approval. Those of svc-realm-admin and of the field encryption roles need it always. To disable it needs the verb approve on this Realm.
+   * Whether each role assignment requires approval. Assignments of svc-realm-admin and of the field encryption roles always require it. Disabling it requires the verb approve on this Realm.
    */
   enabled: boolean
   /**
-   * How many different approvers have to approve. To lower it needs the verb approve on this Realm.
+   * Number of different approvers who must approve. Lowering it requires the verb approve on this Realm.
    */
   requiredApprovals: number
   /**
-   * Seconds after which an undecided request expires until it is edited. Absent means that it never does.
+   * Seconds after which an undecided request expires. An edit reopens it. Absent means that requests do not expire.
    */
   pendingTimeoutSeconds?: number
 }
 /**
- * Data fields that clients may encrypt and decrypt here. It starts when the identity provider is licensed, governance is enabled and an assignment of svc-realm-admin is granted.
+ * Data fields that clients may encrypt and decrypt. Encryption requires a licensed identity provider, enabled governance and a granted assignment of svc-realm-admin.
  */
 export interface RealmFieldEncryption {
   /**
-   * The fields. Each brings two roles, _svc_<tag>.selfencrypt and _svc_<tag>.selfdecrypt. A field keeps its tag and binding for ever, and a tag its field.
+   * The fields. Each field has two roles, _svc_<tag>.selfencrypt and _svc_<tag>.selfdecrypt. The tag and binding of a field, and the field of a tag, are permanent.
    *
    * @maxItems 64
    */
@@ -184,51 +184,51 @@ export interface RealmFieldEncryption {
  */
 export interface RealmField {
   /**
-   * Name of the field, as callers send it.
+   * Name of the field in requests.
    */
   name: string
   /**
-   * Name of the field in its roles. It defaults to the name in lower case, where the name is made of letters, digits and underscores only.
+   * Name of the field in its roles. It defaults to the name in lower case if the name consists of letters, digits and underscores.
    */
   tag?: string
   /**
-   * Who can decrypt a value: with Realm whoever holds the decrypting role, with Subject only the user who encrypted it (who needs a fixed spec.subject).
+   * Who can decrypt a value. Realm allows every holder of the decrypt role. Subject allows only the user who encrypted the value; that user must have a fixed spec.subject.
    */
   binding: 'Realm' | 'Subject'
   /**
-   * The largest value, in bytes.
+   * Maximum size of a value, in bytes.
    */
   maxValueBytes: number
 }
 /**
- * How often new keys are made.
+ * Rotation periods of keys.
  */
 export interface RealmKeyRotation {
   /**
-   * Days after which a new signing key, and a new key for refresh tokens, takes over.
+   * Days between rotations of the signing key and of the key for refresh tokens.
    */
   signingKeyPeriodDays: number
   /**
-   * Days after which a new encryption key takes over. Former ones still decrypt.
+   * Days between rotations of the encryption key. Former versions still decrypt.
    */
   encryptionKeyPeriodDays: number
 }
 /**
- * From which namespaces Clients, Users and RoleAssignments may refer to this Realm.
+ * The namespaces whose Clients, Users and RoleAssignments may refer to this Realm.
  */
 export interface RealmAllowedNamespaces {
   /**
-   * Same is the Realm's own namespace, All is every one, Selector is those that match.
+   * Same means the Realm's own namespace, All means every namespace, Selector means namespaces with matching labels.
    */
   from: 'Same' | 'All' | 'Selector'
   selector?: RealmNamespaceSelector
 }
 /**
- * Labels that a namespace has to have. All parts have to match; an empty one matches every namespace.
+ * Label selector for namespaces. All requirements must match; an empty selector matches every namespace.
  */
 export interface RealmNamespaceSelector {
   /**
-   * Labels with their values.
+   * Required labels and their values.
    */
   matchLabels?: {
     /**
@@ -244,7 +244,7 @@ export interface RealmNamespaceSelector {
   matchExpressions?: RealmMatchExpression[]
 }
 /**
- * One requirement.
+ * One requirement on a label.
  */
 export interface RealmMatchExpression {
   /**
@@ -252,7 +252,7 @@ export interface RealmMatchExpression {
    */
   key: string
   /**
-   * How the label is compared.
+   * Comparison operator.
    */
   operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
   /**
@@ -266,11 +266,11 @@ export interface RealmMatchExpression {
 }
 
 /**
- * What the operator made of it.
+ * The observed state, written by the operator.
  */
 export interface RealmStatus {
   /**
-   * The generation of spec that this status is about.
+   * The generation of spec that this status describes.
    */
   observedGeneration?: number
   /**
@@ -278,7 +278,7 @@ export interface RealmStatus {
    */
   issuer?: string
   /**
-   * What every user of the realm holds, by assignments to default-roles-<realm>.
+   * Roles that every user of the realm holds through assignments to default-roles-<realm>.
    *
    * @maxItems 1024
    *
@@ -286,7 +286,7 @@ export interface RealmStatus {
    */
   defaultRoles?: string[]
   /**
-   * The encrypted fields and the roles that open them.
+   * The encrypted fields and their roles.
    *
    * @maxItems 64
    */
@@ -304,7 +304,7 @@ export interface RealmStatus {
  */
 export interface RealmEncryptionField {
   /**
-   * Name of the field, as callers send it.
+   * Name of the field in requests.
    */
   name: string
   /**
@@ -312,11 +312,11 @@ export interface RealmEncryptionField {
    */
   tag: string
   /**
-   * The role, and scope, that encrypts.
+   * Role, and scope, that allows encryption.
    */
   encryptRole: string
   /**
-   * The role, and scope, that decrypts.
+   * Role, and scope, that allows decryption.
    */
   decryptRole: string
 }
@@ -337,7 +337,7 @@ export interface RealmKeys {
    */
   refresh?: RealmRefreshKey[]
   /**
-   * Every version of the encryption key ever seen.
+   * Every known version of the encryption key.
    *
    * @maxItems 1024
    */
@@ -364,7 +364,7 @@ export interface RealmSigningKey {
    */
   fingerprint?: string
   /**
-   * Since when it is in this state.
+   * Time at which the key entered this state.
    */
   since?: string
 }
@@ -377,7 +377,7 @@ export interface RealmRefreshKey {
    */
   kid: string
   /**
-   * pending is not yet used, active makes tokens, passive only checks them.
+   * pending is not yet used, active creates tokens, passive only verifies them.
    */
   state: 'pending' | 'active' | 'passive'
   /**
@@ -385,7 +385,7 @@ export interface RealmRefreshKey {
    */
   fingerprint?: string
   /**
-   * Since when it is in this state.
+   * Time at which the key entered this state.
    */
   since?: string
 }
@@ -394,11 +394,11 @@ export interface RealmRefreshKey {
  */
 export interface RealmEncryptionKey {
   /**
-   * The version, as it stands in ciphertexts.
+   * The version that ciphertexts name.
    */
   version: number
   /**
-   * pending can decrypt, primary encrypts, decrypt_only only decrypts, disabled is kept and not used, destroyed is gone for good.
+   * pending can decrypt, primary encrypts, decrypt_only only decrypts, disabled is kept but not used, destroyed is deleted permanently.
    */
   state: 'pending' | 'primary' | 'decrypt_only' | 'disabled' | 'destroyed'
   /**
@@ -406,7 +406,7 @@ export interface RealmEncryptionKey {
    */
   fingerprint: string
   /**
-   * Since when it is in this state.
+   * Time at which the key entered this state.
    */
   since?: string
 }
@@ -415,23 +415,23 @@ export interface RealmEncryptionKey {
  */
 export interface RealmCondition {
   /**
-   * What the condition is about.
+   * Type of the condition.
    */
   type: string
   /**
-   * True, False or Unknown.
+   * Status of the condition.
    */
   status: 'True' | 'False' | 'Unknown'
   /**
-   * Why, as a constant.
+   * Reason as a stable CamelCase constant.
    */
   reason: string
   /**
-   * Why, for people.
+   * Explanation in plain text.
    */
   message: string
   /**
-   * The generation of spec that the condition is about.
+   * The generation of spec that the condition describes.
    */
   observedGeneration?: number
   /**
@@ -440,7 +440,7 @@ export interface RealmCondition {
   lastTransitionTime: string
 }
 
-/** A realm: users, clients and roles that belong together, with an issuer, signing keys and encryption keys of their own. */
+/** A realm is a set of users, clients and roles with its own issuer, signing keys and encryption keys. */
 export interface Realm<Metadata = { name: string; namespace: string }> {
   apiVersion: 'realmkeeper.io/v1alpha1'
   kind: 'Realm'

@@ -2,13 +2,13 @@
 // Fields with a default are required, because objects are read after defaulting.
 
 /**
- * What is asked for.
+ * The requested assignment.
  */
 export interface RoleAssignmentSpec {
   realmRef: RoleAssignmentRealmRef
   subject: RoleAssignmentSubject
   /**
-   * Roles of the realm; also svc-realm-admin, and _svc_<tag>.selfencrypt and _svc_<tag>.selfdecrypt of an encrypted field.
+   * Roles of the realm. svc-realm-admin, and _svc_<tag>.selfencrypt and _svc_<tag>.selfdecrypt of an encrypted field, are also allowed.
    *
    * @minItems 1
    * @maxItems 64
@@ -17,24 +17,24 @@ export interface RoleAssignmentSpec {
    */
   roles: [string, ...string[]]
   /**
-   * Why the roles are needed, for whoever decides.
+   * Reason for the request. Approvers read it.
    */
   reason?: string
   /**
-   * User name of whoever asks, who cannot decide. It has to be the author's own unless they hold the verb request-on-behalf.
+   * User name of the requester, who cannot decide on this request. It must be the user name of the account that writes spec, unless that account holds the verb request-on-behalf.
    */
   requestedBy: string
   /**
-   * When the roles end (RFC 3339).
+   * Time at which the roles end (RFC 3339).
    */
   expiresAt?: string
   /**
-   * How long the roles last, in seconds from the grant.
+   * Lifetime of the roles, in seconds from the grant.
    */
   durationSeconds?: number
 }
 /**
- * The Realm that this belongs to. Immutable.
+ * The Realm of this resource. Immutable.
  */
 export interface RoleAssignmentRealmRef {
   /**
@@ -42,16 +42,16 @@ export interface RoleAssignmentRealmRef {
    */
   name: string
   /**
-   * Namespace of the Realm, which has to admit this one (spec.allowedNamespaces). Absent means the same.
+   * Namespace of the Realm. The Realm must admit the namespace of this resource (spec.allowedNamespaces). Absent means the same namespace.
    */
   namespace?: string
 }
 /**
- * Who gets the roles. Immutable.
+ * The user or group that receives the roles. Immutable.
  */
 export interface RoleAssignmentSubject {
   /**
-   * User is a User in the namespace of this object. Group is default-roles-<realm>, every user of the realm, and can be used in the Realm's own namespace only.
+   * User is a User in the namespace of this object. Group is default-roles-<realm> (every user of the realm), allowed only in the Realm's own namespace.
    */
   kind: 'User' | 'Group'
   /**
@@ -61,22 +61,22 @@ export interface RoleAssignmentSubject {
 }
 
 /**
- * What was decided, and what the operator made of it.
+ * Decisions of approvers, and the observed state, written by the operator.
  */
 export interface RoleAssignmentStatus {
   /**
-   * The generation of spec that this status is about.
+   * The generation of spec that this status describes.
    */
   observedGeneration?: number
   /**
-   * What approvers decided, one entry each. Approvers write it, the operator only drops outdated ones.
+   * Decisions, one entry for each approver. Approvers write the entries; the operator only removes outdated entries.
    *
    * @maxItems 16
    */
   approvals?: RoleAssignmentApproval[]
   granted?: RoleAssignmentGranted
   /**
-   * Approved and Denied are written by approvers, Ready by the operator.
+   * Approvers write Approved and Denied; the operator writes Ready.
    *
    * @maxItems 32
    */
@@ -95,28 +95,28 @@ export interface RoleAssignmentApproval {
    */
   decision: 'Approved' | 'Denied'
   /**
-   * metadata.generation that the approver saw. The decision counts for it only.
+   * metadata.generation of the object that the approver saw. The decision counts only for this generation.
    */
   observedGeneration: number
   /**
-   * metadata.uid that the approver saw. The decision counts for it only.
+   * metadata.uid of the object that the approver saw. The decision counts only for this uid.
    */
   observedUID: string
   /**
-   * What the approver has to say.
+   * Comment of the approver.
    */
   comment?: string
   /**
-   * When, as the approver says. The audit log uses the operator's clock.
+   * Time of the decision as the approver states it. The audit log uses the operator's clock.
    */
   decidedAt?: string
 }
 /**
- * What the operator remembers. Without resolvedAt, realm, subject and roles were not all found yet in this generation.
+ * The operator's record of the request and its grant. resolvedAt is absent until realm, subject and roles of this generation are found.
  */
 export interface RoleAssignmentGranted {
   /**
-   * The generation that this is about; serving may stem from a former one.
+   * The generation that this record describes. serving may come from a former generation.
    */
   generation: number
   /**
@@ -140,7 +140,7 @@ export interface RoleAssignmentGranted {
    */
   listedRoles?: string[]
   /**
-   * The roles with all that they are composed of, as they were at resolvedAt, less what the realm took away since. A decision covers these.
+   * The roles with their composites at resolvedAt, without roles that the realm removed later. A decision covers these roles.
    *
    * @maxItems 1024
    *
@@ -148,31 +148,31 @@ export interface RoleAssignmentGranted {
    */
   roles?: string[]
   /**
-   * When the request ends; absent means that it does not, or that durationSeconds says so.
+   * Expiry that the request asks for. Absent means no expiry, or the expiry that durationSeconds sets.
    */
   expiresAt?: string
   /**
-   * How long the roles shall last, in seconds from the grant.
+   * Lifetime of the roles that the request asks for, in seconds from the grant.
    */
   durationSeconds?: number
   /**
-   * How many approvals this generation needs, the most that the realm asked for since resolvedAt.
+   * Number of approvals that this generation requires, the highest value that the realm set since resolvedAt.
    */
   requiredApprovals?: number
   /**
-   * When realm, subject and roles were first all found.
+   * Time at which realm, subject and roles were first found.
    */
   resolvedAt?: string
   /**
-   * Why no decision on this generation counts. RealmReplaced and SubjectReplaced are another object under the same name; DecisionUnproven is another content under the same generation.
+   * Reason why no decision on this generation counts. RealmReplaced and SubjectReplaced mean another object with the same name. DecisionUnproven means other content with the same generation.
    */
   startsOver?: 'RealmReplaced' | 'SubjectReplaced' | 'DecisionUnproven'
   /**
-   * The last word on this generation. Ended is a grant whose time is over, TimedOut a request that nobody decided.
+   * The final outcome of this generation. Ended means an expired grant, TimedOut an undecided request.
    */
   outcome?: 'Denied' | 'Ended' | 'TimedOut'
   /**
-   * Approvals that do not count, for the generation that they name.
+   * Approvals that do not count for the generation that they name.
    *
    * @maxItems 64
    */
@@ -188,16 +188,16 @@ export interface RoleAssignmentUncounted {
    */
   approver: string
   /**
-   * The generation that it names.
+   * The generation that the approval names.
    */
   generation: number
   /**
-   * DecidedTooEarly was seen before realm, subject and roles were all found; DecisionUnproven while admission did not hold approvers to the rules.
+   * DecidedTooEarly means that realm, subject or roles were not found when the operator read the decision. DecisionUnproven means that the admission policies were not in force.
    */
   reason: 'DecidedTooEarly' | 'DecisionUnproven'
 }
 /**
- * The grant as it stands. It shrinks with spec and realm, and grows with a new grant only.
+ * The grant in force. Changes of spec and realm can reduce it; only a new grant extends it.
  */
 export interface RoleAssignmentServing {
   /**
@@ -225,19 +225,19 @@ export interface RoleAssignmentServing {
    */
   roles: string[]
   /**
-   * Since when.
+   * Time of the grant.
    */
   grantedAt: string
   /**
-   * Until when; absent means that it does not end.
+   * Expiry of the grant. Absent means no expiry.
    */
   expiresAt?: string
   /**
-   * Whether approvers decided on it.
+   * Whether approvers decided on this grant.
    */
   governed: boolean
   /**
-   * Who approved; nobody where nobody had to.
+   * The approvers of this grant. Empty if no approval was required.
    *
    * @maxItems 32
    *
@@ -245,7 +245,7 @@ export interface RoleAssignmentServing {
    */
   approvers: string[]
   /**
-   * Whether nothing is served for the moment, because the realm or the subject is missing.
+   * Whether the grant is suspended because the realm or the subject is missing.
    */
   paused?: boolean
 }
@@ -254,23 +254,23 @@ export interface RoleAssignmentServing {
  */
 export interface RoleAssignmentCondition {
   /**
-   * What the condition is about.
+   * Type of the condition.
    */
   type: string
   /**
-   * True, False or Unknown.
+   * Status of the condition.
    */
   status: 'True' | 'False' | 'Unknown'
   /**
-   * Why, as a constant.
+   * Reason as a stable CamelCase constant.
    */
   reason: string
   /**
-   * Why, for people.
+   * Explanation in plain text.
    */
   message?: string
   /**
-   * The generation of spec that the condition is about.
+   * The generation of spec that the condition describes.
    */
   observedGeneration?: number
   /**
@@ -278,7 +278,7 @@ export interface RoleAssignmentCondition {
    */
   lastTransitionTime?: string
   /**
-   * User name of the approver who wrote it, on Approved and Denied.
+   * User name of the approver, on Approved and Denied.
    */
   decidedBy?: string
   /**
@@ -287,7 +287,7 @@ export interface RoleAssignmentCondition {
   observedUID?: string
 }
 
-/** A request to give roles of a realm to a user, or to all its users. Approvers decide on it in its status. */
+/** A request to assign roles of a realm to a user, or to all users of the realm. Approvers record their decisions in its status. */
 export interface RoleAssignment<Metadata = { name: string; namespace: string }> {
   apiVersion: 'realmkeeper.io/v1alpha1'
   kind: 'RoleAssignment'

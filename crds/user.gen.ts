@@ -2,20 +2,20 @@
 // Fields with a default are required, because objects are read after defaulting.
 
 /**
- * Who the user shall be.
+ * The desired state of the user.
  */
 export interface UserSpec {
   realmRef: UserRealmRef
   /**
-   * The name to log in with, unique in the realm whatever the case of letters. Immutable. Names that begin with system: are reserved.
+   * Login name, unique in the realm without regard to case. Immutable. Names that begin with system: are reserved.
    */
   username: string
   /**
-   * Address of the user.
+   * Email address of the user.
    */
   email?: string
   /**
-   * Whether the address is known to be the user's.
+   * Whether the email address is verified.
    */
   emailVerified: boolean
   /**
@@ -27,12 +27,12 @@ export interface UserSpec {
    */
   lastName?: string
   /**
-   * Whether the user can log in. Tokens of a disabled user are not good.
+   * Whether the user can log in. Tokens of a disabled user are invalid.
    */
   enabled: boolean
   passwordSecretRef?: UserPasswordSecretRef
   /**
-   * Further facts about the user, each with a list of values.
+   * Further attributes of the user, each with a list of values.
    */
   attributes?: {
     /**
@@ -45,12 +45,12 @@ export interface UserSpec {
     [k: string]: string[]
   }
   /**
-   * A fixed sub for the user's tokens, which has to be set to use fields bound to the subject. It defaults to metadata.uid. Immutable; it may be set later only to the sub in use, status.subject. To set it needs the verb set-subject.
+   * The sub of the user's tokens. It defaults to metadata.uid. Fields with the binding Subject require it. Immutable; if it is absent, it may be set to the sub in use, status.subject. Setting it requires the verb set-subject.
    */
   subject?: string
 }
 /**
- * The Realm that this belongs to. Immutable.
+ * The Realm of this resource. Immutable.
  */
 export interface UserRealmRef {
   /**
@@ -58,12 +58,12 @@ export interface UserRealmRef {
    */
   name: string
   /**
-   * Namespace of the Realm, which has to admit this one (spec.allowedNamespaces). Absent means the same.
+   * Namespace of the Realm. The Realm must admit the namespace of this resource (spec.allowedNamespaces). Absent means the same namespace.
    */
   namespace?: string
 }
 /**
- * The Secret in the same namespace that holds the password. Absent means that nobody can log in with a password.
+ * The Secret, in the same namespace, with the password. Absent means that the user cannot log in.
  */
 export interface UserPasswordSecretRef {
   /**
@@ -71,17 +71,17 @@ export interface UserPasswordSecretRef {
    */
   name: string
   /**
-   * The entry of the Secret that is the password. One newline at its end is dropped.
+   * Entry of the Secret with the password. One trailing newline is dropped.
    */
   key: string
 }
 
 /**
- * What the operator made of it.
+ * The observed state, written by the operator.
  */
 export interface UserStatus {
   /**
-   * The generation of spec that this status is about.
+   * The generation of spec that this status describes.
    */
   observedGeneration?: number
   /**
@@ -100,23 +100,23 @@ export interface UserStatus {
  */
 export interface UserCondition {
   /**
-   * What the condition is about.
+   * Type of the condition.
    */
   type: string
   /**
-   * True, False or Unknown.
+   * Status of the condition.
    */
   status: 'True' | 'False' | 'Unknown'
   /**
-   * Why, as a constant.
+   * Reason as a stable CamelCase constant.
    */
   reason: string
   /**
-   * Why, for people.
+   * Explanation in plain text.
    */
   message: string
   /**
-   * The generation of spec that the condition is about.
+   * The generation of spec that the condition describes.
    */
   observedGeneration?: number
   /**
@@ -125,7 +125,7 @@ export interface UserCondition {
   lastTransitionTime: string
 }
 
-/** A user of a realm, who logs in with a password and holds roles. */
+/** A user of a realm. Users log in with a password and hold roles. */
 export interface User<Metadata = { name: string; namespace: string }> {
   apiVersion: 'realmkeeper.io/v1alpha1'
   kind: 'User'

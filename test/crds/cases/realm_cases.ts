@@ -103,7 +103,7 @@ export const realmCases: KindCases = {
         o.metadata['name'] = 'a'.repeat(253)
       },
       path: 'spec.realm',
-      message: /no DNS label/,
+      message: /must then be a DNS label/,
     },
     {
       name: 'row 91: metadata.name with a dot as realm name',
@@ -112,7 +112,7 @@ export const realmCases: KindCases = {
         o.metadata['name'] = 'a.b'
       },
       path: 'spec.realm',
-      message: /no DNS label/,
+      message: /must then be a DNS label/,
     },
     {
       name: 'row 91: the realm name master',
@@ -175,7 +175,7 @@ export const realmCases: KindCases = {
       name: 'a composite of a reserved role',
       breakIt: (o) => (o.spec.roles[1].composites = ['svc-realm-admin']),
       path: 'spec.roles[1].composites[0]',
-      message: /give it with a RoleAssignment/,
+      message: /assign it with a RoleAssignment/,
     },
     {
       name: 'a role twice',
@@ -247,7 +247,7 @@ export const realmCases: KindCases = {
       name: 'a hash that takes seconds',
       breakIt: (o) => (o.spec.passwordHashing = { memoryKiB: 262_144, iterations: 9 }),
       path: 'spec.passwordHashing.memoryKiB',
-      message: /keep a core busy/,
+      message: /use a core for seconds/,
     },
     {
       name: 'row 96: a license in the spec',
@@ -307,19 +307,19 @@ export const realmCases: KindCases = {
       name: 'a selector that is not used',
       breakIt: (o) => (o.spec.allowedNamespaces.from = 'All'),
       path: 'spec.allowedNamespaces.selector',
-      message: /needs it/,
+      message: /must be set if from is Selector/,
     },
     {
       name: 'a selector that is not there',
       breakIt: (o) => delete o.spec.allowedNamespaces.selector,
       path: 'spec.allowedNamespaces.selector',
-      message: /needs it/,
+      message: /must be set if from is Selector/,
     },
     {
       name: 'a requirement without values',
       breakIt: (o) => delete o.spec.allowedNamespaces.selector.matchExpressions[0].values,
       path: 'spec.allowedNamespaces.selector.matchExpressions[0].values',
-      message: /need values/,
+      message: /require values/,
     },
     {
       name: 'key material in status',

@@ -95,7 +95,7 @@ export const roleAssignmentCases: KindCases = {
       name: 'the role of all users',
       breakIt: (o) => (o.spec.roles = ['default-roles-shop']),
       path: 'spec.roles[0]',
-      message: /no role that can be given/,
+      message: /cannot be assigned/,
     },
     {
       name: 'no requester',
@@ -131,7 +131,7 @@ export const roleAssignmentCases: KindCases = {
       name: 'both an end and a duration',
       breakIt: (o) => (o.spec.durationSeconds = 60),
       path: 'spec.durationSeconds',
-      message: /either expiresAt or durationSeconds/,
+      message: /only one of expiresAt and durationSeconds/,
     },
     {
       name: 'a decision by nobody',
