@@ -2,8 +2,7 @@ import type { RealmSpec } from '../../crds/realm.gen.ts'
 import type { RoleAssignmentSpec } from '../../crds/role_assignment.gen.ts'
 import { parseGranted } from '../../operator/role_assignment/granted.ts'
 import { printable } from '../../process/printable.ts'
-import { statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
-import { covers } from '../../operator/source/directory/decisions.ts'
+import { covers, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
 import type { HeldObject } from '../../operator/source/directory/held_object.ts'
 
 /** One RoleAssignment as an approver wants to see it. Texts of others are one line each and printable. */

@@ -2,12 +2,11 @@ import { realpathSync, statSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { evaluateRules } from '../../crds/validation/cel.ts'
 import { defaultAndValidate } from '../../crds/validation/validation.ts'
-import { sameName } from '../../operator/role_assignment/approver_name.ts'
 import { printable } from '../../process/printable.ts'
-import { statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
+import { covers, nameKey, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
 import { replaceFile } from '../../operator/source/directory/atomic_file.ts'
 import { digestOf } from '../../operator/source/directory/canonical.ts'
-import { covers, takeDecisions } from '../../operator/source/directory/decisions.ts'
+import { takeDecisions } from '../../operator/source/directory/decisions.ts'
 import { errorCode } from '../../operator/source/directory/error_code.ts'
 import { readText } from '../../operator/source/directory/folder.ts'
 import { timeText } from '../../operator/source/directory/held_object.ts'
@@ -83,7 +82,7 @@ function entryOf({ uid, generation }: HeldObject, { approver, decision, comment,
 function refuseApprover(held: HeldObject, { approver }: DecideOptions): void {
   const { requestedBy } = isObject(held.spec) ? held.spec : {}
   if (approver.trim() === '') throw new DecisionError('a decision needs the name of whoever decides: --as NAME')
-  if (typeof requestedBy !== 'string' || !sameName(approver, requestedBy)) return
+  if (typeof requestedBy !== 'string' || nameKey(approver) !== nameKey(requestedBy)) return
   throw new DecisionError(
     `RoleAssignment ${held.name} was requested by ${printable(requestedBy)}, who cannot decide on it: somebody else has to`,
   )

@@ -1,7 +1,7 @@
 import type { ClientSettings } from '../../store/clients.ts'
 import { fieldStatus, wantedFields } from '../realm/fields.ts'
 import type { ClientResource, RealmResource } from '../view/resource_types.ts'
-import { expandRoles } from '../role_assignment/expand_roles.ts'
+import { expandRoles } from '../realm/expand_roles.ts'
 
 /** What a client's row says of what it may do. `audiences` are those that it may have. */
 export function clientSettings({ spec }: ClientResource, realm: RealmResource, audiences: string[]): ClientSettings {

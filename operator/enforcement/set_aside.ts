@@ -5,11 +5,10 @@ import type { DecisionRow } from '../../store/decisions.ts'
 import { findRoleAssignmentByUid, lockRoleAssignment, upsertRoleAssignment } from '../../store/role_assignments.ts'
 import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
-import { parseGranted } from '../role_assignment/granted.ts'
+import { atGeneration, parseGranted } from '../role_assignment/granted.ts'
 import type { Granted } from '../role_assignment/granted.ts'
 import { tally } from '../role_assignment/quorum.ts'
 import type { Tally } from '../role_assignment/quorum.ts'
-import { openGeneration } from '../role_assignment/recall.ts'
 import { statusDecisions } from '../role_assignment/status_decisions.ts'
 import type { StoreAccess } from '../rows/store_access.ts'
 
@@ -24,24 +23,24 @@ export async function setAsideDecisions(store: StoreAccess, resource: RoleAssign
     await lockRoleAssignment(db, uid)
     const marks = await marksOf(db, resource)
     if (!marks) return []
-    const { row, granted, newlySetAside } = marks
+    const { row, granted, newlyUncounted } = marks
     // A realm that does not take it has no name here, but what does not count must not be forgotten.
     const realm = row?.realm ?? ''
     const { generation } = granted
     await upsertRoleAssignment(db, { realm, resourceUid: uid, namespace, name, generation, granted })
     const at = store.now()
-    const audit = newlySetAside.map(({ approver, reason }) => ({
+    const audit = newlyUncounted.map(({ approver, reason }) => ({
       at,
       action: 'assignment_decided' as const,
       realm,
       details: { ...aboutOf(resource), approver, decision: 'Approved', counted: false, reason },
     }))
     await appendAudit(db, store.auditWriter, audit)
-    return newlySetAside.map(({ approver }) => approver)
+    return newlyUncounted.map(({ approver }) => approver)
   })
 }
 
-interface Marks extends Pick<Tally, 'newlySetAside'> {
+interface Marks extends Pick<Tally, 'newlyUncounted'> {
   row: RoleAssignmentRow | undefined
   granted: Granted
 }
@@ -61,31 +60,22 @@ export function setAside(
   { metadata, spec, status }: RoleAssignmentResource,
   before: Granted | undefined,
   recorded: readonly DecisionRow[],
-): Pick<Marks, 'granted' | 'newlySetAside'> | undefined {
+): Pick<Marks, 'granted' | 'newlyUncounted'> | undefined {
   // An object that was set back is judged by the generation that is remembered: no older one is decided on again.
   const generation = Math.max(metadata.generation, before?.generation ?? 0)
-  const memory = openGeneration(before, generation)
-  const { uncounted, newlySetAside } = tally({
-    assignment: {
-      uid: metadata.uid,
-      generation,
-      namespace: metadata.namespace,
-      name: metadata.name,
-      deleting: false,
-      subject: spec.subject,
-      roles: spec.roles,
-      requestedBy: spec.requestedBy,
-    },
-    stated: statusDecisions(status),
+  const memory = atGeneration(before, generation)
+  const { toStore: uncounted, newlyUncounted } = tally({
+    assignment: { uid: metadata.uid, generation, requestedBy: spec.requestedBy },
+    decisions: statusDecisions(status),
     recorded: recorded.filter(({ assignmentUid }) => assignmentUid === metadata.uid),
-    memory,
+    granted: memory,
     enforcement: { mode: 'gap', required: true },
-    realmKnown: true,
+    realmFound: true,
     resolved: true,
   })
   const known = new Set((memory.uncounted ?? []).map(markText))
   if (uncounted.every((mark) => known.has(markText(mark)))) return undefined
-  return { granted: { ...memory, uncounted }, newlySetAside }
+  return { granted: { ...memory, uncounted }, newlyUncounted }
 }
 
 function markText({ approver, generation }: { approver: string; generation: number }): string {

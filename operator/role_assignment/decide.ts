@@ -1,80 +1,74 @@
 import { auditNotes } from './audit.ts'
-import type { Granted, Request } from './granted.ts'
 import type { DecisionInput, DecisionResult } from './decision.ts'
+import { decisionDueBy, deniedSince, needsDecision, nextGrant, remainingGrant } from './grant.ts'
+import { atGeneration, latestGranted } from './granted.ts'
+import type { Granted, Request } from './granted.ts'
 import { tally } from './quorum.ts'
-import { readyCondition, setBackCondition } from './ready.ts'
-import { openGeneration, recall } from './recall.ts'
-import { requestMeanwhile, requestOf } from './request.ts'
-import { resolve } from './resolve.ts'
-import type { Found } from './resolve.ts'
-import { deniedSince, keep } from './serving.ts'
+import { olderGenerationCondition, readyCondition } from './ready.ts'
+import { requestOf, resolve, unresolvedRequest } from './request.ts'
+import type { Resolution } from './request.ts'
+import { covers } from './status_decisions.ts'
 import { earlier, millis } from './time.ts'
-import { decisionDueBy, needsDecision, weigh } from './grant.ts'
 
 /**
- * Decides on one RoleAssignment: what it grants now, why not more, and what to remember. Pure and level-triggered: it
- * looks at how things stand, and called again with its own answer remembered it answers the same.
+ * Decides on one RoleAssignment: the roles that it grants now, the condition Ready, and the state to store. Pure and
+ * level-triggered: with its own result stored, a second call returns the same result and no transition.
  *
- * A role is granted only to the subject, in the realm and for the time that a quorum of other people than the
- * requester approved, on this very uid and generation, knowing what the roles were composed of; or where nobody has to
- * decide. See docs/decisions/0003-what-a-decision-covers.md.
+ * A role is granted only to the subject, in the realm and for the time that a quorum without the requester approved on
+ * this uid and generation, or where no decision is needed. See docs/decisions/0003-what-a-decision-covers.md.
  */
 export function decide(input: DecisionInput): DecisionResult {
-  const { assignment, stated, recorded, enforcement, now } = input
-  const own = recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
+  const { assignment, enforcement, now } = input
+  const recorded = input.recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
+  const previous = latestGranted(input.stored)
+  if (previous && previous.generation > assignment.generation) return decideOlderGeneration(input, previous)
 
-  const before = recall(input.remembered)
-  if (before && before.generation > assignment.generation) return setBack(input, before)
-  const memory = openGeneration(before, assignment.generation)
-  const found = resolve(input)
-  const realmKnown = found.realm !== undefined
+  const stored = atGeneration(previous, assignment.generation)
+  const resolution = resolve(input)
   const votes = tally({
     assignment,
-    // Nobody decides on what is being deleted.
-    stated: assignment.deleting ? [] : stated,
-    recorded: own,
-    memory,
+    // Decisions on an object that is being deleted do not count.
+    decisions: assignment.deleting ? [] : input.decisions,
+    recorded,
+    granted: stored,
     enforcement,
-    realmKnown,
-    resolved: found.resolved,
+    realmFound: resolution.realm !== undefined,
+    resolved: resolution.resolved,
   })
 
   const denied = votes.deniedBy.length > 0
-  const outrun = memory.serving !== undefined && deniedSince(memory.serving, assignment, stated, own)
-  const kept = keep(memory.serving, { assignment, found, denied: denied || outrun, now })
-  const request = presentRequest(memory, input, found, !before && isForgotten(input))
-  const {
-    outcome,
-    serving,
-    isNew = false,
-  } = weigh({
+  const deniedEarlier =
+    stored.serving !== undefined && deniedSince(stored.serving, assignment, input.decisions, recorded)
+  const remaining = remainingGrant(stored.serving, { assignment, resolution, denied: denied || deniedEarlier, now })
+  const request = currentRequest(stored, input, resolution, !previous && isForgotten(input))
+  const { outcome, grant, isNew } = nextGrant({
     assignment,
-    memory,
-    kept,
+    granted: stored,
+    remaining,
     denied,
-    request: found.resolved ? request : undefined,
-    governance: found.realm?.governance,
+    request: resolution.resolved ? request : undefined,
+    governance: resolution.realm?.governance,
     approvers: votes.approvers,
     enforcement,
     now,
   })
 
-  const remembered = {
+  const state = {
     generation: assignment.generation,
     ...(outcome && { outcome }),
-    ...(votes.uncounted.length > 0 && { uncounted: votes.uncounted }),
-    ...(serving && { serving }),
+    ...(votes.toStore.length > 0 && { uncounted: votes.toStore }),
+    ...(grant && { serving: grant }),
   }
-  const granted: Granted = request ? { ...remembered, ...request } : remembered
-  const lookAgainAt = nextChange(granted, request, found)
+  const granted: Granted = request ? { ...state, ...request } : state
+  const requeueAt = nextChange(granted, request, resolution)
   return {
-    ready: readyCondition({ input, found, granted, request, votes }),
+    ready: readyCondition({ input, resolution, granted, request, votes }),
     granted,
-    ...present(input, found, granted),
-    record: votes.record.map(({ approver, decision, form }) => ({
+    ...rowsOf(input, resolution, granted),
+    newDecisions: votes.newDecisions.map(({ approver, decision, form }) => ({
       assignmentUid: assignment.uid,
       generation: assignment.generation,
-      realm: found.realm?.name ?? '',
+      realm: resolution.realm?.name ?? '',
       namespace: assignment.namespace,
       name: assignment.name,
       approver,
@@ -82,89 +76,89 @@ export function decide(input: DecisionInput): DecisionResult {
       form,
       recordedAt: now,
     })),
-    audit: auditNotes(input, before, granted, { votes, ending: kept.ending, isNew }),
-    dropApprovals: outdated(input),
-    ...(lookAgainAt && { lookAgainAt }),
+    audit: auditNotes(input, previous, granted, { votes, ended: remaining.ended, isNew }),
+    dropApprovals: outdatedApprovers(input),
+    ...(requeueAt && { requeueAt }),
   }
 }
 
 /**
- * The object is older than what is remembered of it: the cluster was restored from a backup, or this was read from a
- * replica that lags. Nothing is served, decided or forgotten until the generation is one that was not seen before.
+ * For a generation older than the stored one: the cluster was restored from a backup, or this read came from a replica
+ * that lags. The grant pauses and no decision counts until a generation comes that the operator has not seen.
  */
-function setBack(input: DecisionInput, before: Granted): DecisionResult {
-  const { uid, generation, deleting } = input.assignment
-  const denied = input.stated.some(
-    ({ decision, observedUID, observedGeneration }) =>
-      decision === 'Denied' && observedUID === uid && observedGeneration === generation,
-  )
-  const ending = deleting ? 'Deleted' : denied ? 'Denied' : undefined
-  const { serving, ...rest } = before
-  const granted: Granted = { ...rest, ...(serving && !ending && { serving: { ...serving, paused: true } }) }
+function decideOlderGeneration(input: DecisionInput, previous: Granted): DecisionResult {
+  const { assignment } = input
+  const denied = input.decisions.some((one) => one.decision === 'Denied' && covers(one, assignment))
+  const ended = assignment.deleting ? 'Deleted' : denied ? 'Denied' : undefined
+  const { serving, ...rest } = previous
+  const granted: Granted = { ...rest, ...(serving && !ended && { serving: { ...serving, paused: true } }) }
   return {
-    ready: setBackCondition(input, before.generation),
+    ready: olderGenerationCondition(input, previous.generation),
     granted,
     roles: [],
-    record: [],
-    audit: auditNotes(input, before, granted, { ending }),
+    newDecisions: [],
+    audit: auditNotes(input, previous, granted, { ended }),
     dropApprovals: [],
   }
 }
 
-/** Whether decisions on this generation were made about something that is no longer known. */
-function isForgotten({ assignment, remembered, stated, recorded }: DecisionInput): boolean {
+/** Whether decisions on this generation exist while the request that they covered is lost. */
+function isForgotten({ assignment, stored, decisions, recorded }: DecisionInput): boolean {
   const rows = recorded.filter(({ assignmentUid }) => assignmentUid === assignment.uid)
-  if (rows.length === 0 && !remembered.status) return false
+  if (rows.length === 0 && !stored.status) return false
   return (
     rows.some(({ generation }) => generation === assignment.generation) ||
-    stated.some((one) => one.observedUID === assignment.uid && one.observedGeneration === assignment.generation)
+    decisions.some((decision) => covers(decision, assignment))
   )
 }
 
-function presentRequest(
-  memory: Granted,
+function currentRequest(
+  stored: Granted,
   { assignment, now }: DecisionInput,
-  found: Found,
+  resolution: Resolution,
   isForgotten: boolean,
 ): Request | undefined {
-  if (!found.resolved)
-    return memory.resolvedAt === undefined ? undefined : requestMeanwhile(memory, assignment, found.realm)
-  const request = isForgotten
-    ? { ...requestOf(memory, assignment, found, now), startsOver: 'DecisionUnproven' as const }
-    : requestOf(memory, assignment, found, now)
-  // Where nobody has to decide, what roles are composed of is the realm's to say at any time.
-  return needsDecision(request, found.realm.governance) ? request : { ...request, roles: found.roles }
+  if (!resolution.resolved) {
+    return stored.resolvedAt === undefined ? undefined : unresolvedRequest(stored, assignment, resolution.realm)
+  }
+  const request = requestOf(stored, assignment, resolution, now)
+  if (isForgotten) request.startsOver = 'DecisionUnproven'
+  // Without a decision, the realm may change at any time what roles are composed of.
+  return needsDecision(request, resolution.realm.governance) ? request : { ...request, roles: resolution.roles }
 }
 
-/** The rows. Nothing for a grant that is paused: what it is for is missing. */
-function present(
+/** No rows for a paused grant: its realm or subject is missing. */
+function rowsOf(
   { assignment }: DecisionInput,
-  found: Found,
+  { realm }: Resolution,
   { serving }: Granted,
 ): Pick<DecisionResult, 'grantee' | 'roles'> {
-  if (!serving || serving.paused || serving.roles.length === 0 || !found.realm) return { roles: [] }
+  if (!serving || serving.paused || serving.roles.length === 0 || !realm) return { roles: [] }
   const expiresAt = serving.expiresAt === undefined ? null : new Date(millis(serving.expiresAt))
   return {
-    grantee: { kind: assignment.subject.kind, subject: serving.sub ?? `default-roles-${found.realm.name}` },
+    grantee: { kind: assignment.subject.kind, subject: serving.sub ?? `default-roles-${realm.name}` },
     roles: serving.roles.map((role) => ({ role, expiresAt })),
   }
 }
 
-/** A name can have an entry about this generation and object, or an outdated one, but not both: it is the list's key. */
-function outdated({ assignment: { uid, generation }, stated }: DecisionInput): string[] {
-  return stated
-    .filter(({ form }) => form === 'entry')
-    .filter(({ observedUID, observedGeneration }) => observedUID !== uid || observedGeneration !== generation)
+/** The approver is the key of the list, so each has one entry: a present or an outdated one. */
+function outdatedApprovers({ assignment, decisions }: DecisionInput): string[] {
+  return decisions
+    .filter((decision) => decision.form === 'entry' && !covers(decision, assignment))
     .map(({ approver }) => approver)
 }
 
-function nextChange({ outcome, serving }: Granted, request: Request | undefined, { realm }: Found): Date | undefined {
-  let end = serving?.expiresAt
+function nextChange(
+  { outcome, serving }: Granted,
+  request: Request | undefined,
+  { realm }: Resolution,
+): Date | undefined {
+  let next = serving?.expiresAt
   if (request && !outcome) {
-    end = earlier(end, request.expiresAt)
+    next = earlier(next, request.expiresAt)
     if (realm && needsDecision(request, realm.governance)) {
-      end = earlier(end, decisionDueBy(request, serving, realm.governance))
+      next = earlier(next, decisionDueBy(request, serving, realm.governance))
     }
   }
-  return end === undefined ? undefined : new Date(millis(end))
+  return next === undefined ? undefined : new Date(millis(next))
 }

@@ -1,18 +1,18 @@
 import type { AuditEntry } from '../../store/audit.ts'
 import type { DecisionRow } from '../../store/decisions.ts'
 import type { GrantedRole, GrantSubject } from '../../store/role_assignments.ts'
-import type { Granted } from './granted.ts'
-import type { DefinedRoles } from './expand_roles.ts'
+import type { DefinedRoles } from '../realm/expand_roles.ts'
+import type { Granted, StoredGranted } from './granted.ts'
 import type { StatusDecision } from './status_decisions.ts'
 
-/** Everything that the decision depends on, as plain data. */
+/** Everything that `decide` depends on, as plain data. */
 export interface DecisionInput {
   assignment: Assignment
-  /** What approvers wrote into status, also about other generations and uids; see `statusDecisions`. */
-  stated: readonly StatusDecision[]
-  /** What is recorded for this uid, of all generations. */
+  /** From status, of every uid and generation; see `statusDecisions`. */
+  decisions: readonly StatusDecision[]
+  /** Decisions recorded as rows for this uid, of every generation. */
   recorded: readonly RecordedDecision[]
-  remembered: Memory
+  stored: StoredGranted
   realm: RealmForAssignment
   /** The User that the subject names; undefined for a Group. */
   user?: UserForAssignment | undefined
@@ -38,18 +38,6 @@ export interface Assignment {
 
 export type RecordedDecision = Pick<DecisionRow, 'assignmentUid' | 'generation' | 'approver' | 'decision'>
 
-export interface Memory {
-  /** From the row. */
-  row?: Granted | undefined
-  /** From `status.granted`. */
-  status?: Granted | undefined
-  /**
-   * Whether `status` can have been written by the operator alone: always in development; in a cluster only if there
-   * was no gap in enforcement since rows and statuses were last known to agree. What is not trusted is ignored.
-   */
-  statusTrusted: boolean
-}
-
 export type RealmForAssignment =
   | ({ admitted: true; uid: string; namespace: string; name: string; governance: Governance } & DefinedRoles)
   | { admitted: false; reason: 'RealmNotFound' | 'NamespaceNotAllowed'; message: string }
@@ -60,41 +48,42 @@ export interface Governance {
   pendingTimeoutSeconds?: number | undefined
 }
 
-/** A User in the assignment's namespace, not being deleted, who is registered under this `sub` in the realm named. */
+/** A User of the assignment's namespace that is not being deleted and is registered as `sub` in the realm `realmUid`. */
 export interface UserForAssignment {
   uid: string
   sub: string
   realmUid: string
 }
 
-/**
- * `enforced`: admission is known, by a live read that began after `stated` was read, to hold approvers to the rules.
- * `gap`: it is known not to. `unchecked`: nothing is known just now; new decisions wait. `development`: there is no
- * admission, and the rules run here alone.
- */
+/** Whether the admission policies restrict who may decide. */
 export interface Enforcement {
+  /**
+   * `enforced`: a live read that began after the decisions were read found the policies in force. `gap`: the policies
+   * are not in force. `unchecked`: the operator does not know; new decisions wait. `development`: there is no
+   * admission, and the operator alone applies the rules.
+   */
   mode: 'development' | 'enforced' | 'gap' | 'unchecked'
-  /** `--require-approval-enforcement` */
+  /** `--require-approval-enforcement`: without `enforced`, grant nothing new. */
   required: boolean
 }
 
-/** What follows. Nothing of it has happened yet: rows, status, audit and Events are the caller's. */
+/** What `decide` concludes. The reconciler writes it. */
 export interface DecisionResult {
   ready: Ready
-  /** To be remembered, in the row and in `status.granted`. */
+  /** For the row and for `status.granted`. */
   granted: Granted
-  /** Whose rows they are; undefined when there are no roles. */
+  /** The subject of `roles`; undefined when there are none. */
   grantee?: GrantSubject
-  /** The roles that count now, to be all the rows of this assignment. */
+  /** All rows that this assignment has in `granted_roles`. */
   roles: GrantedRole[]
-  /** Decisions to record, in one transaction with the rows and the audit. */
-  record: DecisionRow[]
-  /** Transitions; each is an Event as well. Empty when configuration is merely rebuilt. */
+  /** To record in one transaction with rows and audit. */
+  newDecisions: DecisionRow[]
+  /** Transitions; each is also an Event. Empty when rows are rebuilt. */
   audit: AuditNote[]
-  /** Approvers whose entries in `status.approvals` are about another generation or object. */
+  /** Approvers whose entries in `status.approvals` name another generation or uid. */
   dropApprovals: string[]
-  /** When time alone changes the answer. */
-  lookAgainAt?: Date
+  /** When time alone changes the result. */
+  requeueAt?: Date
 }
 
 export interface Ready {
@@ -103,7 +92,7 @@ export interface Ready {
   message: string
 }
 
-/** Stable names, part of the API. `Deleting` is seen for the moment only that an object takes to go. */
+/** Stable names, part of the API. `Deleting` lasts only until the API server removes the object. */
 export type Reason =
   | 'Granted'
   | 'GrantedUngoverned'

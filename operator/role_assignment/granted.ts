@@ -1,110 +1,103 @@
+import type {
+  RoleAssignmentGranted,
+  RoleAssignmentServing,
+  RoleAssignmentUncounted,
+} from '../../crds/role_assignment.gen.ts'
+
 /**
- * What the operator remembers of one RoleAssignment: `status.granted`, and the same in its row. It is a snapshot of
- * the present generation, taken when realm, subject and roles were first all found (`resolvedAt`), beside what is
- * being served, which may stem from a former generation. Times are RFC 3339 texts.
+ * What the operator stores of one RoleAssignment, in its row and in `status.granted`: the request of the present
+ * generation, as it was when realm, subject and roles first resolved (`resolvedAt`), and the grant in effect
+ * (`serving`), which may belong to an earlier generation. Times are RFC 3339 texts.
  */
 export type Granted = ResolvedGranted | UnresolvedGranted
 
-export interface ResolvedGranted extends Remembered, Request {}
+export interface ResolvedGranted extends GrantState, Request {}
 
-export interface UnresolvedGranted extends Remembered {
+export interface UnresolvedGranted extends GrantState {
   resolvedAt?: undefined
 }
 
-interface Remembered {
-  generation: number
-  /** The last word on this generation, which nothing but an edit turns back. */
-  outcome?: Outcome
-  /** Approvals that do not count, with the generation that they name. */
-  uncounted?: Uncounted[]
-  serving?: Serving
-}
-
-/** Denied by an approver, ended (the roles' own time is over), or timed out undecided. */
-export type Outcome = 'Denied' | 'Ended' | 'TimedOut'
+type GrantState = Pick<RoleAssignmentGranted, 'generation' | 'outcome' | 'uncounted' | 'serving'>
 
 /** What a decision on this generation covers. */
-export interface Request {
-  realmUID: string
-  /** Both absent for a Group. */
-  subjectUID?: string
-  sub?: string
-  /** As in spec, sorted. */
-  listedRoles: string[]
-  /** With all that they were composed of, less what the realm took away since. */
-  roles: string[]
-  expiresAt?: string
-  durationSeconds?: number
-  /** The most that the realm asked for since `resolvedAt`. */
-  requiredApprovals: number
-  resolvedAt: string
-  /** Why no decision on this generation counts any more. */
-  startsOver?: 'RealmReplaced' | 'SubjectReplaced' | 'DecisionUnproven'
-}
+export interface Request
+  extends
+    Required<Pick<RoleAssignmentGranted, 'realmUID' | 'listedRoles' | 'roles' | 'requiredApprovals' | 'resolvedAt'>>,
+    Pick<RoleAssignmentGranted, 'subjectUID' | 'sub' | 'expiresAt' | 'durationSeconds' | 'startsOver'> {}
 
-export interface Uncounted {
-  approver: string
-  generation: number
-  reason: 'DecidedTooEarly' | 'DecisionUnproven'
-}
+/** The final outcome of a generation; only an edit of spec reopens the request. */
+export type Outcome = NonNullable<RoleAssignmentGranted['outcome']>
 
-/** A grant as it stands. */
-export interface Serving {
-  /** The generation that was granted. */
-  generation: number
-  realmUID: string
-  subjectUID?: string
-  sub?: string
-  roles: string[]
-  grantedAt: string
-  expiresAt?: string
-  /** False when nobody had to decide. */
-  governed: boolean
-  approvers: string[]
-  /** True while realm or subject is missing: nothing is served, nothing is forgotten. */
-  paused?: boolean
-}
+export type Grant = RoleAssignmentServing
+export type UncountedApproval = RoleAssignmentUncounted
 
-/** At most so many entries of `uncounted`; the schema has the same bound. */
+/** The schema's bound on `uncounted`. */
 export const MAX_UNCOUNTED = 64
 
+/** What is stored, from both places. */
+export interface StoredGranted {
+  row?: Granted | undefined
+  /** From `status.granted`. */
+  status?: Granted | undefined
+  /**
+   * Whether only the operator can have written `status`: always in development; in a cluster only while enforcement
+   * had no gap since rows and statuses were last known to agree. The operator ignores an untrusted status.
+   */
+  statusTrusted: boolean
+}
+
 /**
- * Reads what was remembered. Undefined for anything else than this version writes: an unreadable memory is none, so
- * that decisions whose extent is no longer known do not count.
+ * The stored state to continue from. The row takes precedence, because only the operator writes rows. A trusted status
+ * replaces a row that is missing, or older (a database restored from a backup).
+ */
+export function latestGranted({ row, status, statusTrusted }: StoredGranted): Granted | undefined {
+  if (!statusTrusted || !status) return row
+  return row && row.generation >= status.generation ? row : status
+}
+
+/** The stored state at a generation. A new generation starts without a request and keeps the grant in effect. */
+export function atGeneration(stored: Granted | undefined, generation: number): Granted {
+  if (stored?.generation === generation) return stored
+  return {
+    generation,
+    ...(stored?.uncounted && { uncounted: stored.uncounted.filter((approval) => approval.generation >= generation) }),
+    ...(stored?.serving && { serving: stored.serving }),
+  }
+}
+
+/**
+ * Reads a stored `granted`. Undefined for anything that this version does not write: decisions do not count when the
+ * operator cannot read what they covered.
  */
 export function parseGranted(value: unknown): Granted | undefined {
-  if (!isRecord(value) || !isGeneration(value['generation'])) return undefined
+  if (!isRecord(value) || !isPositive(value['generation'])) return undefined
   if (!optional(value['outcome'], (outcome) => ['Denied', 'Ended', 'TimedOut'].includes(String(outcome))))
     return undefined
   if (!optional(value['uncounted'], (list) => Array.isArray(list) && list.every(isUncounted))) return undefined
-  if (!optional(value['serving'], isServing)) return undefined
+  if (!optional(value['serving'], isGrant)) return undefined
   if (value['resolvedAt'] !== undefined && !isRequest(value)) return undefined
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every member was looked at
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the checks above cover every member
   return value as unknown as Granted
 }
 
 function isRequest(value: Fields): boolean {
   return (
-    isText(value['realmUID']) &&
-    optional(value['subjectUID'], isText) &&
-    optional(value['sub'], isText) &&
+    hasIds(value) &&
     isTexts(value['listedRoles']) &&
     isTexts(value['roles']) &&
     optional(value['expiresAt'], isTime) &&
-    optional(value['durationSeconds'], isGeneration) &&
-    isGeneration(value['requiredApprovals']) &&
+    optional(value['durationSeconds'], isPositive) &&
+    isPositive(value['requiredApprovals']) &&
     isTime(value['resolvedAt']) &&
     optional(value['startsOver'], isText)
   )
 }
 
-function isServing(value: unknown): boolean {
+function isGrant(value: unknown): boolean {
   return (
     isRecord(value) &&
-    isGeneration(value['generation']) &&
-    isText(value['realmUID']) &&
-    optional(value['subjectUID'], isText) &&
-    optional(value['sub'], isText) &&
+    isPositive(value['generation']) &&
+    hasIds(value) &&
     isTexts(value['roles']) &&
     isTime(value['grantedAt']) &&
     optional(value['expiresAt'], isTime) &&
@@ -114,8 +107,12 @@ function isServing(value: unknown): boolean {
   )
 }
 
+function hasIds(value: Fields): boolean {
+  return isText(value['realmUID']) && optional(value['subjectUID'], isText) && optional(value['sub'], isText)
+}
+
 function isUncounted(value: unknown): boolean {
-  return isRecord(value) && isText(value['approver']) && isGeneration(value['generation']) && isText(value['reason'])
+  return isRecord(value) && isText(value['approver']) && isPositive(value['generation']) && isText(value['reason'])
 }
 
 type Fields = Record<string, unknown>
@@ -140,7 +137,7 @@ function isTime(value: unknown): boolean {
   return isText(value) && !Number.isNaN(Date.parse(value))
 }
 
-/** Also good for counts and seconds: a whole number above zero. */
-function isGeneration(value: unknown): boolean {
+/** A generation, a count or a number of seconds. */
+function isPositive(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 1
 }

@@ -1,125 +1,175 @@
-import { nameKey } from './approver_name.ts'
-import { MAX_UNCOUNTED } from './granted.ts'
-import type { Granted, Uncounted } from './granted.ts'
 import type { Assignment, Enforcement, RecordedDecision } from './decision.ts'
+import { MAX_UNCOUNTED } from './granted.ts'
+import type { Granted, UncountedApproval } from './granted.ts'
+import { covers, nameKey } from './status_decisions.ts'
 import type { StatusDecision } from './status_decisions.ts'
-import { remembered, setAsideSoFar } from './uncounted.ts'
-import type { SetAside } from './uncounted.ts'
 
-export interface Ballot {
-  assignment: Assignment
-  stated: readonly StatusDecision[]
-  /** Of this uid. */
+export interface TallyInput {
+  assignment: Pick<Assignment, 'uid' | 'generation' | 'requestedBy'>
+  /** From status, of every uid and generation. */
+  decisions: readonly StatusDecision[]
+  /** Recorded for this uid. */
   recorded: readonly RecordedDecision[]
-  /** Of this generation. */
-  memory: Granted
+  /** The stored state at this generation. */
+  granted: Granted
   enforcement: Enforcement
-  realmKnown: boolean
-  /** Whether realm, subject and roles are all there. */
+  realmFound: boolean
+  /** Whether realm, subject and roles are all found. */
   resolved: boolean
 }
 
-/** What was said about the present uid and generation, and what of it counts. */
+/** The decisions on the present uid and generation. A name counts once, in any letter case. */
 export interface Tally {
-  /** Who approved and counts; a name once, whatever its spelling. */
+  /** Whose approvals count. */
   approvers: string[]
   deniedBy: string[]
-  record: StatusDecision[]
-  /** What to remember as not counting. */
-  uncounted: Uncounted[]
-  /** Approvals of this generation that do not count, and those of them that are new. */
-  setAside: Uncounted[]
-  newlySetAside: Uncounted[]
-  /** Approvals that wait until somebody could look at admission. */
-  waiting: string[]
+  /** To record. */
+  newDecisions: StatusDecision[]
+  /** Approvals that wait until the operator has checked the admission policies. */
+  unverified: string[]
+  /** Approvals that do not count, and those among them that were not stored before. */
+  uncounted: UncountedApproval[]
+  newlyUncounted: UncountedApproval[]
+  /** For `status.granted.uncounted`: also approvals of later generations. */
+  toStore: UncountedApproval[]
 }
 
-type Fate = 'count' | 'record' | 'wait' | 'ignore' | Uncounted['reason']
-
-/** Hears every approver but the requester. Denied is heard whatever its proof: refusing more than asked is safe. */
-export function tally(ballot: Ballot): Tally {
-  const { assignment, memory, recorded } = ballot
+/**
+ * Counts the decisions on one generation against those of the requester, who cannot decide. Denied counts without proof
+ * of its author: granting less than requested is safe.
+ */
+export function tally(input: TallyInput): Tally {
+  const { assignment, granted, recorded } = input
   const { generation } = assignment
   const requester = nameKey(assignment.requestedBy)
-  const isOthers = ({ approver }: { approver: string }) => nameKey(approver) !== requester
+  const byOthers = (decision: Named): boolean => keyOf(decision) !== requester
 
-  const onThisObject = ballot.stated.filter(({ observedUID }) => observedUID === assignment.uid)
-  const said = onThisObject.filter((one) => one.observedGeneration === generation && isOthers(one))
-  const known = recorded.filter((row) => row.generation === generation && isOthers(row))
-
-  const everybody = byName<{ approver: string }>([...known, ...said])
-  const denials = new Set([...known, ...said].filter(({ decision }) => decision === 'Denied').map(keyOf))
+  const written = input.decisions.filter((decision) => covers(decision, assignment) && byOthers(decision))
+  const known = recorded.filter((row) => row.generation === generation && byOthers(row))
+  const names = byName<Named>([...known, ...written])
+  const denials = new Set([...known, ...written].filter(isDenied).map(keyOf))
   const knownKeys = new Set(known.map(keyOf))
-  const knownDenials = new Set(known.filter(({ decision }) => decision === 'Denied').map(keyOf))
-  const before = setAsideSoFar(memory, recorded)
-  const setAside = new Map(before)
-  // With more set aside than can be remembered, nobody can tell any more who is not among them.
-  const full = before.size >= MAX_UNCOUNTED
-  const counted = new Set(known.filter(({ decision }) => decision === 'Approved').map(keyOf))
-  const record: StatusDecision[] = []
-  const waiting: string[] = []
+  const knownDenials = new Set(known.filter(isDenied).map(keyOf))
 
-  for (const key of before.keys()) counted.delete(key)
-  for (const [key, decision] of byName(said.filter(({ decision }) => decision === 'Approved'))) {
-    if (full || denials.has(key) || knownKeys.has(key)) continue
-    const fate = approvalsFate(before.get(key)?.reason, ballot)
-    if (fate === 'record') record.push(decision)
-    if (fate === 'record' || fate === 'count') counted.add(key)
-    if (fate === 'wait') waiting.push(decision.approver)
-    // What counts without proof is remembered as unproven all the same: it counts no longer than the gap lasts.
-    if (fate === 'count') setAside.set(key, { approver: decision.approver, generation, reason: 'DecisionUnproven' })
-    if (isReason(fate)) setAside.set(key, { approver: decision.approver, generation, reason: fate })
+  const stored = storedUncounted(granted, recorded)
+  const uncounted = new Map(stored)
+  const counted = new Set(known.filter((row) => !isDenied(row) && !stored.has(keyOf(row))).map(keyOf))
+  const newDecisions: StatusDecision[] = []
+  const unverified: string[] = []
+
+  // With a full list of uncounted approvals, the operator can no longer tell which further approval counts.
+  const isFull = stored.size >= MAX_UNCOUNTED
+  for (const [key, decision] of byName(written.filter((one) => !isDenied(one)))) {
+    if (isFull || denials.has(key) || knownKeys.has(key)) continue
+    const { approver } = decision
+    const effect = effectOfApproval(stored.get(key)?.reason, input)
+    if (effect === 'record') newDecisions.push(decision)
+    if (effect === 'record' || effect === 'count') counted.add(key)
+    if (effect === 'wait') unverified.push(approver)
+    // An approval that counts in a gap counts only until the gap ends.
+    if (effect === 'count') uncounted.set(key, { approver, generation, reason: 'DecisionUnproven' })
+    if (effect === 'DecidedTooEarly' || effect === 'DecisionUnproven') {
+      uncounted.set(key, { approver, generation, reason: effect })
+    }
   }
-  for (const [key, decision] of byName(said.filter(({ decision }) => decision === 'Denied'))) {
+  for (const [key, decision] of byName(written.filter(isDenied))) {
     if (knownDenials.has(key)) continue
-    if (denialIsProven(before.get(key)?.reason, ballot)) record.push(decision)
-    else if (ballot.enforcement.mode === 'gap') {
-      setAside.set(key, { approver: decision.approver, generation, reason: 'DecisionUnproven' })
+    if (isProvenDenial(stored.get(key)?.reason, input)) newDecisions.push(decision)
+    else if (input.enforcement.mode === 'gap') {
+      uncounted.set(key, { approver: decision.approver, generation, reason: 'DecisionUnproven' })
     }
   }
 
   return {
-    approvers: spelled(counted, everybody),
-    deniedBy: spelled(denials, everybody),
-    record,
-    uncounted: remembered(setAside, generation, onThisObject, recorded),
-    setAside: withoutKeys(setAside, denials),
-    newlySetAside: withoutKeys(setAside, new Set([...denials, ...before.keys()])),
-    waiting,
+    approvers: spelled(counted, names),
+    deniedBy: spelled(denials, names),
+    newDecisions,
+    unverified,
+    uncounted: withoutKeys(uncounted, denials),
+    newlyUncounted: withoutKeys(uncounted, new Set([...denials, ...stored.keys()])),
+    toStore: [...uncounted.values(), ...approvalsAhead(input)].slice(0, MAX_UNCOUNTED),
   }
 }
 
-function approvalsFate(reason: Uncounted['reason'] | undefined, { memory, resolved, enforcement }: Ballot): Fate {
+/** What an approval that is not recorded yet does: it counts, waits, is ignored, or does not count from now on. */
+function effectOfApproval(
+  reason: UncountedApproval['reason'] | undefined,
+  { granted, resolved, enforcement }: TallyInput,
+): 'record' | 'count' | 'wait' | 'ignore' | UncountedApproval['reason'] {
   if (reason === 'DecidedTooEarly') return 'ignore'
-  if (memory.resolvedAt === undefined && !resolved) return reason ? 'ignore' : 'DecidedTooEarly'
-  if (enforcement.mode === 'gap') return enforcement.required ? (reason ? 'ignore' : 'DecisionUnproven') : 'count'
+  if (granted.resolvedAt === undefined && !resolved) return reason ? 'ignore' : 'DecidedTooEarly'
+  if (enforcement.mode === 'gap') {
+    if (!enforcement.required) return 'count'
+    return reason ? 'ignore' : 'DecisionUnproven'
+  }
   if (reason === 'DecisionUnproven') return 'ignore'
   return resolved && enforcement.mode !== 'unchecked' ? 'record' : 'wait'
 }
 
-/** One that is first seen in a gap denies, but is not put on record as its author's. */
-function denialIsProven(reason: Uncounted['reason'] | undefined, { realmKnown, enforcement }: Ballot): boolean {
-  return realmKnown && reason !== 'DecisionUnproven' && ['development', 'enforced'].includes(enforcement.mode)
+/** A denial first seen in a gap denies the request, but is not recorded under the name that it carries. */
+function isProvenDenial(
+  reason: UncountedApproval['reason'] | undefined,
+  { realmFound, enforcement }: TallyInput,
+): boolean {
+  return realmFound && reason !== 'DecisionUnproven' && ['development', 'enforced'].includes(enforcement.mode)
 }
 
-function isReason(fate: Fate): fate is Uncounted['reason'] {
-  return fate === 'DecidedTooEarly' || fate === 'DecisionUnproven'
+/**
+ * Stored approvals of this generation that do not count, by name. A recorded approval whose request is not stored is
+ * one of them: what it covered is unknown.
+ */
+function storedUncounted(
+  { generation, resolvedAt, uncounted = [] }: Granted,
+  recorded: readonly RecordedDecision[],
+): ReadonlyMap<string, UncountedApproval> {
+  const withoutRequest = recorded
+    .filter((row) => resolvedAt === undefined && row.generation === generation && !isDenied(row))
+    .map(({ approver }): UncountedApproval => ({ approver, generation, reason: 'DecisionUnproven' }))
+  const stored = uncounted.filter((approval) => approval.generation === generation)
+  return new Map([...withoutRequest, ...stored].map((approval) => [keyOf(approval), approval]))
 }
 
-function keyOf({ approver }: { approver: string }): string {
+/**
+ * Approvals of later generations, which must not count when their generation comes. Admission refuses such approvals, so
+ * they bypassed it, or the cluster was restored from a backup. They are stored only while they are in status.
+ */
+function approvalsAhead({ assignment, decisions, recorded }: TallyInput): UncountedApproval[] {
+  const { uid, generation } = assignment
+  const onThisObject = decisions
+    .filter(({ observedUID }) => observedUID === uid)
+    .map((decision) => ({ ...decision, generation: decision.observedGeneration }))
+  const ahead = [...onThisObject, ...recorded]
+    .filter((decision) => !isDenied(decision) && decision.generation > generation)
+    .map(({ approver, generation }): UncountedApproval => ({ approver, generation, reason: 'DecidedTooEarly' }))
+    .toSorted((one, other) => one.generation - other.generation)
+  return [...new Map(ahead.map((approval) => [`${approval.generation} ${keyOf(approval)}`, approval])).values()]
+}
+
+interface Named {
+  approver: string
+}
+
+function keyOf({ approver }: Named): string {
   return nameKey(approver)
 }
 
-/** One of each name, the same one in whatever order they come. */
-function byName<Named extends { approver: string }>(list: readonly Named[]): Map<string, Named> {
+function isDenied({ decision }: { decision: string }): boolean {
+  return decision === 'Denied'
+}
+
+/** One decision per name; which one does not depend on their order. */
+function byName<Decision extends Named>(list: readonly Decision[]): Map<string, Decision> {
   const sorted = list.toSorted((one, other) => (one.approver < other.approver ? 1 : -1))
-  return new Map(sorted.map((named) => [nameKey(named.approver), named]))
+  return new Map(sorted.map((decision) => [keyOf(decision), decision]))
 }
 
-function spelled(keys: Iterable<string>, everybody: ReadonlyMap<string, { approver: string }>): string[] {
-  return [...keys].map((key) => everybody.get(key)?.approver ?? key).toSorted()
+function spelled(keys: Iterable<string>, names: ReadonlyMap<string, Named>): string[] {
+  return [...keys].map((key) => names.get(key)?.approver ?? key).toSorted()
 }
 
-function withoutKeys(marks: SetAside, others: ReadonlySet<string>): Uncounted[] {
-  return [...marks].filter(([key]) => !others.has(key)).map(([, mark]) => mark)
+function withoutKeys(
+  approvals: ReadonlyMap<string, UncountedApproval>,
+  keys: ReadonlySet<string>,
+): UncountedApproval[] {
+  return [...approvals].filter(([key]) => !keys.has(key)).map(([, approval]) => approval)
 }

@@ -1,71 +1,123 @@
-import { expandRoles } from './expand_roles.ts'
+import { names, printable } from '../../process/printable.ts'
+import { expandRoles } from '../realm/expand_roles.ts'
+import type { Assignment, DecisionInput, Governance, RealmForAssignment, Reason } from './decision.ts'
 import type { Granted, Request, ResolvedGranted } from './granted.ts'
-import type { Assignment, Governance } from './decision.ts'
-import { sameParties } from './resolve.ts'
-import type { Found, Realm } from './resolve.ts'
 import { millis } from './time.ts'
 
-type Resolved = Extract<Found, { resolved: true }>
+export type Realm = Extract<RealmForAssignment, { admitted: true }>
+
+/** The Realm and the User behind the names in spec. A Group has no uid and no `sub`. */
+export type ResolvedIds = Pick<Request, 'realmUID' | 'subjectUID' | 'sub'>
+
+/** What the names in spec stand for at present. */
+export type Resolution = { realm?: Realm; ids?: ResolvedIds } & (
+  | { resolved: true; realm: Realm; ids: ResolvedIds; roles: string[] }
+  | { resolved: false; reason: Reason; message: string }
+)
+
+type Resolved = Extract<Resolution, { resolved: true }>
 
 const MAX_QUORUM = 16
 
-/**
- * The request of this generation: the snapshot taken when everything was first found, brought up to date. Roles that
- * went stay away, and a raised quorum stays raised; neither way back changes what approvers are asked.
- * Where other objects stand behind the names than then, it starts over, and no decision on this generation counts.
- */
-export function requestOf(memory: Granted, assignment: Assignment, found: Resolved, now: Date): Request {
-  const fresh = snapshot(assignment, found, now)
-  if (memory.resolvedAt === undefined) return fresh
+/** Looks up realm, subject and roles, in this order; the first one missing is the result. */
+export function resolve({ assignment, realm, user }: Pick<DecisionInput, 'assignment' | 'realm' | 'user'>): Resolution {
+  if (!realm.admitted) return { resolved: false, reason: realm.reason, message: printable(realm.message, 500) }
 
-  const startsOver = whyStartOver(memory, fresh)
+  const ids = resolveSubject(assignment, realm, user)
+  if ('reason' in ids) return { resolved: false, realm, ...ids }
+
+  const { roles, unknown } = expandRoles(assignment.roles, realm)
+  if (unknown.length > 0) {
+    const message = `realm "${printable(realm.name)}" has no role ${names(unknown)}`
+    return { resolved: false, realm, ids, reason: 'RoleNotFound', message }
+  }
+  return { resolved: true, realm, ids, roles }
+}
+
+/**
+ * The request of this generation. It is stored when everything first resolves, so that later changes of the realm do
+ * not change what approvers decide on: removed roles stay removed, and a raised quorum stays raised. When a name stands
+ * for another object than before, the request starts over and no decision on this generation counts.
+ */
+export function requestOf(stored: Granted, assignment: Assignment, resolution: Resolved, now: Date): Request {
+  const fresh = newRequest(assignment, resolution, now)
+  if (stored.resolvedAt === undefined) return fresh
+
+  const startsOver = whyStartOver(stored, fresh)
   if (startsOver) return { ...fresh, startsOver }
 
   return {
     ...fresh,
-    resolvedAt: memory.resolvedAt,
-    roles: stillThere(memory.roles, found.roles),
-    requiredApprovals: Math.max(memory.requiredApprovals, fresh.requiredApprovals),
-    ...(memory.startsOver && { startsOver: memory.startsOver }),
+    resolvedAt: stored.resolvedAt,
+    roles: present(stored.roles, resolution.roles),
+    requiredApprovals: Math.max(stored.requiredApprovals, fresh.requiredApprovals),
+    ...(stored.startsOver && { startsOver: stored.startsOver }),
   }
 }
 
-/** The request as it was, while something is missing: less what the realm took away. */
-export function requestMeanwhile(memory: ResolvedGranted, { roles }: Assignment, realm: Realm | undefined): Request {
-  const { generation: _, outcome: __, uncounted: ___, serving: ____, ...request } = memory
-  return realm ? { ...request, roles: stillThere(request.roles, expandRoles(roles, realm).roles) } : request
+/** The stored request while a name does not resolve, without the roles that the realm removed. */
+export function unresolvedRequest(stored: ResolvedGranted, { roles }: Assignment, realm: Realm | undefined): Request {
+  const { generation: _, outcome: __, uncounted: ___, serving: ____, ...request } = stored
+  return realm ? { ...request, roles: present(request.roles, expandRoles(roles, realm).roles) } : request
 }
 
-function snapshot(assignment: Assignment, { realm, parties, roles }: Resolved, now: Date): Request {
+export function sameIds(one: ResolvedIds, other: ResolvedIds): boolean {
+  return one.realmUID === other.realmUID && one.subjectUID === other.subjectUID && one.sub === other.sub
+}
+
+function resolveSubject(
+  { namespace, subject }: Assignment,
+  realm: Realm,
+  user: DecisionInput['user'],
+): ResolvedIds | { reason: Reason; message: string } {
+  if (subject.kind === 'User') {
+    if (user?.realmUid === realm.uid) return { realmUID: realm.uid, subjectUID: user.uid, sub: user.sub }
+    const message = `no User ${namespace}/${printable(subject.name)} in realm "${printable(realm.name)}"`
+    return { reason: 'SubjectNotFound', message }
+  }
+
+  const group = `default-roles-${realm.name}`
+  if (subject.name !== group) {
+    const message = `no Group ${printable(subject.name)}; the only Group of the realm is ${group}`
+    return { reason: 'SubjectNotFound', message }
+  }
+  if (namespace !== realm.namespace) {
+    const message = `a RoleAssignment for ${group} (every user of the realm) must be in the Realm's namespace ${realm.namespace}`
+    return { reason: 'NamespaceNotAllowed', message }
+  }
+  return { realmUID: realm.uid }
+}
+
+function newRequest(assignment: Assignment, { realm, ids, roles }: Resolved, now: Date): Request {
   const { expiresAt, durationSeconds } = assignment
   return {
-    ...parties,
+    ...ids,
     listedRoles: [...new Set(assignment.roles)].toSorted(),
     roles,
     ...(expiresAt !== undefined && { expiresAt: new Date(millis(expiresAt)).toISOString() }),
     ...(durationSeconds !== undefined && { durationSeconds }),
-    requiredApprovals: quorum(realm.governance),
+    requiredApprovals: quorumOf(realm.governance),
     resolvedAt: now.toISOString(),
   }
 }
 
-function whyStartOver(then: Request, now: Request): Request['startsOver'] {
-  if (then.realmUID !== now.realmUID) return 'RealmReplaced'
-  if (!sameParties(then, now)) return 'SubjectReplaced'
-  // A generation has one content. Another one means that the cluster was set back and counts the same numbers again.
+function whyStartOver(stored: Request, fresh: Request): Request['startsOver'] {
+  if (stored.realmUID !== fresh.realmUID) return 'RealmReplaced'
+  if (!sameIds(stored, fresh)) return 'SubjectReplaced'
+  // A generation has one content. Another content means that the cluster was restored and repeats generation numbers.
   const sameContent =
-    JSON.stringify(then.listedRoles) === JSON.stringify(now.listedRoles) &&
-    then.expiresAt === now.expiresAt &&
-    then.durationSeconds === now.durationSeconds
+    JSON.stringify(stored.listedRoles) === JSON.stringify(fresh.listedRoles) &&
+    stored.expiresAt === fresh.expiresAt &&
+    stored.durationSeconds === fresh.durationSeconds
   return sameContent ? undefined : 'DecisionUnproven'
 }
 
-function stillThere(before: readonly string[], now: readonly string[]): string[] {
-  const present = new Set(now)
-  return before.filter((role) => present.has(role))
+function present(stored: readonly string[], resolved: readonly string[]): string[] {
+  const known = new Set(resolved)
+  return stored.filter((role) => known.has(role))
 }
 
-/** At least one, whatever a Realm says: no quorum of nobody. */
-function quorum({ requiredApprovals }: Governance): number {
+/** At least 1, whatever a Realm says. */
+function quorumOf({ requiredApprovals }: Governance): number {
   return Math.min(Math.max(Math.trunc(requiredApprovals) || 1, 1), MAX_QUORUM)
 }

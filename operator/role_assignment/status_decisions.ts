@@ -9,12 +9,12 @@ export interface StatusDecision {
   observedUID: string
 }
 
-/** More approvals than the largest quorum decide nothing. */
+/** The largest quorum. */
 const MAX_ENTRIES = 16
 
 /**
- * The decisions in a status, entries first. One that does not say who decided on which uid and generation is none;
- * beyond the schema's bound on entries only Denied is heard.
+ * The decisions in a status, entries first. A decision without approver, uid or generation is left out. Beyond the
+ * schema's bound on entries only Denied counts.
  */
 export function statusDecisions(status: Pick<RoleAssignmentStatus, 'approvals' | 'conditions'> = {}): StatusDecision[] {
   const entries: StatusDecision[] = (status.approvals ?? [])
@@ -35,4 +35,20 @@ export function statusDecisions(status: Pick<RoleAssignmentStatus, 'approvals' |
   return [...entries, ...conditions].filter(
     ({ approver, decision }) => approver !== '' && (decision === 'Approved' || decision === 'Denied'),
   )
+}
+
+/** Whether a decision names this uid and generation. */
+export function covers(
+  decision: { observedUID?: string; observedGeneration?: number },
+  { uid, generation }: { uid: string; generation: number },
+): boolean {
+  return decision.observedUID === uid && decision.observedGeneration === generation
+}
+
+/**
+ * The key under which spellings of one user name are equal. Upper case first: some letters have two lower-case forms
+ * (the Greek sigma) or no upper-case form of their own (ß).
+ */
+export function nameKey(userName: string): string {
+  return userName.toUpperCase().toLowerCase()
 }

@@ -8,7 +8,7 @@ import { removeClient } from '../client/rows.ts'
 import type { ListIdentities } from './list_identities.ts'
 import { removeRealm } from '../realm/rows.ts'
 import type { Known, KnownRow } from './known_table.ts'
-import { endOrphan } from '../role_assignment/end_orphan.ts'
+import { deleteOrphanedRow } from '../role_assignment/apply.ts'
 import type { Rows } from './rows.ts'
 import { KINDS } from '../source/resource.ts'
 import type { Kind } from '../source/resource.ts'
@@ -85,7 +85,7 @@ async function sweepAssignments({ source, store, log, drifted }: SweepDeps): Pro
     if (present.has(assignment.resourceUid)) continue
     const { namespace, name } = assignment
     log.info({ resource: `RoleAssignment/${namespace}/${name}` }, 'its resource is gone: what it granted ends')
-    await endOrphan(store, assignment)
+    await deleteOrphanedRow(store, assignment)
   }
   // Grants whose assignment has not even a row: somebody wrote them by hand, or lost the other table.
   const strays = await store.transaction((db) => deleteStrayGrants(db, uids))

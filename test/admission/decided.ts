@@ -37,16 +37,16 @@ export function decidedOn(object: Stored, around: Surroundings): DecisionResult 
       durationSeconds,
       deleting: deletionTimestamp !== undefined,
     },
-    stated: statusDecisions(status),
+    decisions: statusDecisions(status),
     recorded: around.recorded,
-    remembered: { row: around.rows.get(uid), status: parseGranted(status.granted), statusTrusted: false },
+    stored: { row: around.rows.get(uid), status: parseGranted(status.granted), statusTrusted: false },
     realm: around.realm,
     user: { uid: 'user-1', sub: 'sub-of-alice', realmUid: around.realm.uid },
     enforcement: around.enforcement,
     now: new Date('2026-01-01T00:00:00Z'),
   })
   around.rows = new Map([...around.rows, [uid, decided.granted]])
-  around.recorded = [...around.recorded, ...decided.record]
+  around.recorded = [...around.recorded, ...decided.newDecisions]
   return decided
 }
 

@@ -284,7 +284,7 @@ describe('decisions on a real API server', () => {
     expect(after.status).toMatchObject({ approvals: [{ approver: 'ann' }], conditions: [{ decidedBy: 'ann' }] })
     const decided = decidedOn(after, surroundings(2))
     expect(said(decided)).toBe('QuorumNotReached:')
-    expect(decided.record.map(({ approver }) => approver)).toEqual(['ann'])
+    expect(decided.newDecisions.map(({ approver }) => approver)).toEqual(['ann'])
   })
 
   // The last one: it takes the policies away.

@@ -1,4 +1,5 @@
 import { isObject } from '../../../crds/validation/defaulting.ts'
+import { covers } from '../../role_assignment/status_decisions.ts'
 import type { Condition } from '../resource.ts'
 import { digestOf } from './canonical.ts'
 import { objectOf, timeText } from './held_object.ts'
@@ -121,12 +122,4 @@ function isCondition(content: object): content is Condition {
   return ['type', 'status', 'reason', 'message', 'lastTransitionTime'].every(
     (member) => typeof Object.entries(content).find(([name]) => name === member)?.[1] === 'string',
   )
-}
-
-/** Whether a decision is about the present uid and generation. */
-export function covers(
-  decision: { observedUID?: string; observedGeneration?: number },
-  held: { uid: string; generation: number },
-): boolean {
-  return decision.observedUID === held.uid && decision.observedGeneration === held.generation
 }

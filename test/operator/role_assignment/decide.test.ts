@@ -17,7 +17,7 @@ function afterFirstLook(): World {
 test('the valid case: asked for, seen, approved, granted', () => {
   const seen = afterFirstLook()
   approve(seen, 'bob')
-  const { ready, roles, grantee, granted, record } = reconcile(seen)
+  const { ready, roles, grantee, granted, newDecisions } = reconcile(seen)
 
   expect(ready).toEqual({
     status: 'True',
@@ -26,7 +26,7 @@ test('the valid case: asked for, seen, approved, granted', () => {
   })
   expect(grantee).toEqual({ kind: 'User', subject: 'sub-of-alice' })
   expect(roles).toEqual(['editor', 'manager', 'viewer'].map((role) => ({ role, expiresAt: null })))
-  expect(record).toEqual([
+  expect(newDecisions).toEqual([
     {
       assignmentUid: 'assignment-1',
       generation: 1,
@@ -314,10 +314,10 @@ describe('how long it lasts', () => {
     reconcile(seen)
     pass(seen, 10)
     approve(seen, 'bob')
-    const { roles, lookAgainAt, ...rest } = reconcile(seen)
+    const { roles, requeueAt, ...rest } = reconcile(seen)
     expect(verdict({ roles, ...rest })).toBe(expected)
     expect(roles.map(({ expiresAt }) => expiresAt?.toISOString() ?? null)).toEqual(roles.map(() => end))
-    if (expected.startsWith('Granted')) expect(lookAgainAt?.toISOString() ?? null).toBe(end)
+    if (expected.startsWith('Granted')) expect(requeueAt?.toISOString() ?? null).toBe(end)
   })
 })
 
@@ -331,7 +331,7 @@ describe('row 114: whether approval is enforced', () => {
     ],
     [
       'in development the requester still cannot decide',
-      (w) => ((w.enforcement = { mode: 'development', required: true }), (w.stated = []), approve(w, 'Carol')),
+      (w) => ((w.enforcement = { mode: 'development', required: true }), (w.decisions = []), approve(w, 'Carol')),
       'PendingApproval:',
     ],
     ['nothing new in a gap', (w) => (w.enforcement = gap), 'ApprovalNotEnforced:'],
@@ -394,17 +394,17 @@ describe('what Ready says', () => {
     [
       'who is missing',
       () => {},
-      '0 of 2 approvals; waiting for 2 more; requested by carol, who cannot decide; asked for: editor, manager, viewer',
+      '0 of 2 approvals; waiting for 2 more; requested by carol, who cannot decide; requested: editor, manager, viewer',
     ],
     [
       'who was there',
       (w) => approve(w, 'bob'),
-      '1 of 2 approvals; by bob; waiting for 1 more; requested by carol, who cannot decide; asked for: editor, manager, viewer',
+      '1 of 2 approvals; by bob; waiting for 1 more; requested by carol, who cannot decide; requested: editor, manager, viewer',
     ],
     [
       'who denied',
       (w) => (approve(w, 'bob'), deny(w, 'dave')),
-      'denied by dave; nothing is granted until spec is edited and that is approved',
+      'denied by dave; nothing is granted until spec is edited and the new generation is approved',
     ],
     ['which role is missing', (w) => edit(w, { roles: ['nosuch', 'viewer'] }), 'realm "acme" has no role nosuch'],
     ['which user is missing', (w) => (w.user = undefined), 'no User acme/alice in realm "acme"'],
@@ -423,11 +423,11 @@ describe('what Ready says', () => {
     seen.enforcement = { mode: 'gap', required: true }
     approve(seen, 'bob')
     expect(reconcile(seen).ready.message).toBe(
-      'nothing new is granted while admission does not hold approvers to the rules (see ApprovalEnforced of the Realm); ' +
+      'nothing new is granted while the admission policies are not in force (see ApprovalEnforced of the Realm); ' +
         '0 of 1 approval; waiting for 1 more; requested by carol, who cannot decide; ' +
         'approved by bob while approval was not enforced; ' +
-        'what does not count stays so: edit spec (reason, for instance) and have it decided anew; ' +
-        'asked for: editor, manager, viewer',
+        'an approval that does not count cannot be repeated: edit spec (for example reason) and have the new generation approved; ' +
+        'requested: editor, manager, viewer',
     )
   })
 

@@ -127,7 +127,7 @@ const ACTIONS: Action[] = [
   ['enforced', 4, (w) => (w.enforcement = { ...w.enforcement, mode: 'enforced' })],
   ['gap', 1, (w) => (w.enforcement = { ...w.enforcement, mode: 'gap' })],
   ['unchecked', 1, (w) => (w.enforcement = { ...w.enforcement, mode: 'unchecked' })],
-  ['status emptied', 1, (w) => ((w.stated = []), (w.status = undefined))],
+  ['status emptied', 1, (w) => ((w.decisions = []), (w.status = undefined))],
   ['rows dropped', 1, (w, random) => ((w.row = undefined), (w.statusTrusted = random() < 0.7))],
   ['recreated, with the old status', 1, (w, random) => recreate(w, `assignment-${random()}`)],
 ]

@@ -15,7 +15,7 @@ export interface Seen {
   user: string | undefined
   mode: Enforcement['mode']
   required: boolean
-  stated: WrittenDecision[]
+  decisions: WrittenDecision[]
   /** What was remembered of it is lost; forgotten, if there is a sign that there had been something. */
   memoryLost: boolean
   forgotten: boolean
@@ -27,7 +27,7 @@ export interface WrittenDecision extends StatusDecision {
 }
 
 export function observe(world: World): Seen {
-  const { assignment, realm, refused, user, enforcement, stated, now, row, status, statusTrusted, recorded } =
+  const { assignment, realm, refused, user, enforcement, decisions, now, row, status, statusTrusted, recorded } =
     structuredClone(world)
   const own = [...realm.fieldRoles, 'svc-realm-admin'].map((name) => [name, []] as const)
   const defined = realm.roles.map(({ name, composites = [] }) => [name, [...composites]] as const)
@@ -40,7 +40,7 @@ export function observe(world: World): Seen {
     user: user?.realmUid === realm.uid ? user.uid : undefined,
     mode: enforcement.mode,
     required: enforcement.required,
-    stated,
+    decisions,
     memoryLost: !row && !(status && statusTrusted),
     forgotten:
       !row &&
@@ -83,8 +83,8 @@ export function mustHold(history: Seen[]): string[] {
         seen.realm!.governance.pendingTimeoutSeconds === undefined &&
         denials(seen).length === 0,
     ) &&
-    history.every(({ stated, assignment }) =>
-      stated.every(({ forged, observedGeneration }) => !forged && observedGeneration <= assignment.generation),
+    history.every(({ decisions, assignment }) =>
+      decisions.every(({ forged, observedGeneration }) => !forged && observedGeneration <= assignment.generation),
     )
   if (!plain) return []
   const free = !needsDecision(now)
@@ -206,16 +206,16 @@ function lost(
   return undefined
 }
 
-function approvals({ assignment, stated, required }: Seen): string[] {
-  return stated
+function approvals({ assignment, decisions, required }: Seen): string[] {
+  return decisions
     .filter(({ decision, forged }) => decision === 'Approved' && !(forged && required))
     .filter((one) => one.observedUID === assignment.uid && one.observedGeneration === assignment.generation)
     .map(({ approver }) => approver.toLowerCase())
     .filter((name) => name !== assignment.requestedBy.toLowerCase())
 }
 
-function denials({ assignment, stated }: Seen): StatusDecision[] {
-  return stated.filter(
+function denials({ assignment, decisions }: Seen): StatusDecision[] {
+  return decisions.filter(
     (one) =>
       one.decision === 'Denied' &&
       one.observedUID === assignment.uid &&

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RoleAssignmentStatus } from '../../../crds/role_assignment.gen.ts'
-import { nameKey } from '../../../operator/role_assignment/approver_name.ts'
-import { statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
+import { nameKey, statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
 
 const seen = { observedGeneration: 3, observedUID: 'uid' }
 const approved = { type: 'Approved', status: 'True', reason: 'Needed', decidedBy: 'bob', ...seen } as const

@@ -222,7 +222,7 @@ describe('time', () => {
       ['on', governance({ pendingTimeoutSeconds: 60, enabled: true }), `GrantedUngoverned: ${MANAGER}`],
       ['much later', (w) => pass(w, 3600), `GrantedUngoverned: ${MANAGER}`],
     ])
-    expect(reconcile(seen)).not.toHaveProperty('lookAgainAt')
+    expect(reconcile(seen)).not.toHaveProperty('requeueAt')
   })
 
   test('a timed-out edit leaves what was granted', () => {
@@ -239,13 +239,13 @@ describe('time', () => {
 
   test('the answer says when time alone will change it', () => {
     const seen = tell([['asked', governance({ pendingTimeoutSeconds: 60 }), 'PendingApproval:']])
-    expect(reconcile(seen).lookAgainAt?.toISOString()).toBe(after(60))
+    expect(reconcile(seen).requeueAt?.toISOString()).toBe(after(60))
     edit(seen, until(30))
-    expect(reconcile(seen).lookAgainAt?.toISOString()).toBe(after(30))
+    expect(reconcile(seen).requeueAt?.toISOString()).toBe(after(30))
     approve(seen, 'bob')
-    expect(reconcile(seen).lookAgainAt?.toISOString()).toBe(after(30))
+    expect(reconcile(seen).requeueAt?.toISOString()).toBe(after(30))
     pass(seen, 30)
-    expect(reconcile(seen)).not.toHaveProperty('lookAgainAt')
+    expect(reconcile(seen)).not.toHaveProperty('requeueAt')
   })
 })
 
@@ -256,7 +256,7 @@ describe('Denied', () => {
       ['the approver thinks again', (w) => deny(w, 'bob'), 'Denied:'],
       ['and again', (w) => approve(w, 'bob'), 'Denied:'],
       ['others approve', (w) => approve(w, 'dave', 'erin'), 'Denied:'],
-      ['the entries go', (w) => (w.stated = []), 'Denied:'],
+      ['the entries go', (w) => (w.decisions = []), 'Denied:'],
       ['governance is disabled', governance({ enabled: false }), 'Denied:'],
       ['and enabled', governance({ enabled: true }), 'Denied:'],
       ['an edit asks anew', (w) => edit(w, {}), 'PendingApproval:'],
@@ -313,7 +313,7 @@ describe('Denied', () => {
       ...GRANTED,
       ['no realm', missing, 'RealmNotFound:'],
       ['denied', (w) => deny(w, 'bob'), 'RealmNotFound:'],
-      ['the denial is gone, the realm is there', (w) => (back(w), (w.stated = [])), 'Denied:'],
+      ['the denial is gone, the realm is there', (w) => (back(w), (w.decisions = [])), 'Denied:'],
     ])
     expect(seen.recorded).toEqual([expect.objectContaining({ approver: 'bob', decision: 'Approved' })])
   })
@@ -353,7 +353,7 @@ describe('the quorum', () => {
     tell([
       ['two are needed', governance({ requiredApprovals: 2 }), 'PendingApproval:'],
       ['one', (w) => approve(w, 'bob'), 'QuorumNotReached:'],
-      ['whose entry goes', (w) => (w.stated = []), 'QuorumNotReached:'],
+      ['whose entry goes', (w) => (w.decisions = []), 'QuorumNotReached:'],
       ['another', (w) => approve(w, 'dave'), `Granted: ${MANAGER}`],
     ])
   })
@@ -365,7 +365,7 @@ describe('row 112: roles change in the realm', () => {
       ...GRANTED,
       ['the editor audits as well', composites('editor', 'viewer', 'auditor'), `Granted: ${MANAGER}`],
     ])
-    expect(reconcile(seen).ready.message).toContain('the realm added auditor later, which nobody decided on')
+    expect(reconcile(seen).ready.message).toContain('the realm added auditor after the request, without a decision')
     tell(
       [
         ['asked anew', (w) => edit(w, {}), `PendingApproval: ${MANAGER}`],
@@ -399,7 +399,7 @@ describe('row 112: roles change in the realm', () => {
       ['auditor is gone', undefine('auditor'), 'RoleNotFound:'],
       ['another auditor comes', define('auditor'), 'PendingApproval:'],
     ])
-    expect(reconcile(seen).ready.message).toContain('defined in the realm since it was asked for: auditor: edit spec')
+    expect(reconcile(seen).ready.message).toContain('added to the realm after the request: auditor: edit spec')
     tell([['approved', (w) => approve(w, 'bob'), 'PendingApproval: viewer']], seen)
   })
 
@@ -412,7 +412,7 @@ describe('row 112: roles change in the realm', () => {
       ['a further approval of the same generation', (w) => approve(w, 'dave'), 'PendingApproval: viewer'],
     ])
     expect(reconcile(seen).ready.message).toContain(
-      'left the realm after the approval and came back: auditor; edit spec',
+      'removed from the realm after the approval and added again: auditor; edit spec',
     )
     tell(
       [
@@ -582,7 +582,7 @@ describe('a decision before realm, subject and roles are there', () => {
         (w) => (approve(w, 'bob'), entry(w, 'BOB', { form: 'condition' })),
         'DecidedTooEarly:',
       ],
-      ['status is emptied and written again', (w) => ((w.stated = []), approve(w, 'bob')), 'DecidedTooEarly:'],
+      ['status is emptied and written again', (w) => ((w.decisions = []), approve(w, 'bob')), 'DecidedTooEarly:'],
       ['asked anew', (w) => edit(w, {}), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
     ])
@@ -623,12 +623,12 @@ describe('a decision before realm, subject and roles are there', () => {
   test('more of them than can be remembered: nobody counts', () => {
     const seen = tell([['no user', (w) => (w.user = undefined), 'SubjectNotFound:']])
     for (let round = 0; round < 5; round++) {
-      seen.stated = []
+      seen.decisions = []
       approve(seen, ...Array.from({ length: 16 }, (_, n) => `approver-${round}-${n}`))
       reconcile(seen)
     }
     seen.user = world().user
-    seen.stated = []
+    seen.decisions = []
     tell([['a fresh approver', (w) => approve(w, 'bob'), 'DecidedTooEarly:']], seen)
   })
 })
@@ -730,7 +730,7 @@ describe('deleting', () => {
 })
 
 describe('what is lost and rebuilt', () => {
-  const emptied = (w: World) => ((w.status = undefined), (w.stated = []))
+  const emptied = (w: World) => ((w.status = undefined), (w.decisions = []))
   const noRows = (w: World) => (w.row = undefined)
 
   test('an emptied status revokes nothing', () => {
@@ -769,7 +769,7 @@ describe('what is lost and rebuilt', () => {
       [
         ['less', (w) => edit(w, { roles: ['viewer', 'auditor'] }), 'PendingApproval: viewer'],
         ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
-        ['restored', (w) => ((w.row = older), w.recorded.pop(), (w.stated = [])), 'Granted: auditor viewer'],
+        ['restored', (w) => ((w.row = older), w.recorded.pop(), (w.decisions = [])), 'Granted: auditor viewer'],
       ],
       seen,
     )
@@ -784,7 +784,7 @@ describe('what is lost and rebuilt', () => {
         ['denied', (w) => deny(w, 'dave'), 'Denied:'],
         [
           'restored, and edited',
-          (w) => ((w.row = older), (w.statusTrusted = false), edit(w, {}), (w.stated = [])),
+          (w) => ((w.row = older), (w.statusTrusted = false), edit(w, {}), (w.decisions = [])),
           'PendingApproval:',
         ],
       ],
@@ -899,7 +899,7 @@ describe('row 114: policies removed and put back with forged decisions in betwee
       ...GRANTED,
       ['denied in the gap', (w) => (enforcement('gap')(w), deny(w, 'bob')), 'Denied:'],
       ['over', enforcement('enforced'), 'Denied:'],
-      ['even gone', (w) => (w.stated = []), 'Denied:'],
+      ['even gone', (w) => (w.decisions = []), 'Denied:'],
     ])
     expect(seen.recorded).toEqual([expect.objectContaining({ decision: 'Approved' })])
   })

@@ -21,7 +21,7 @@ export type Realm = Extract<RealmForAssignment, { admitted: true }>
 /** Everything around one RoleAssignment, as plain data that a test may change in any way. */
 export interface World {
   assignment: Assignment
-  stated: StatusDecision[]
+  decisions: StatusDecision[]
   recorded: RecordedDecision[]
   row: Granted | undefined
   status: Granted | undefined
@@ -51,7 +51,7 @@ export function world(): World {
       roles: ['manager'],
       requestedBy: 'carol',
     },
-    stated: [],
+    decisions: [],
     recorded: [],
     row: undefined,
     status: undefined,
@@ -80,9 +80,9 @@ export function world(): World {
 }
 
 export function inputOf(world: World): DecisionInput {
-  const { assignment, stated, recorded, row, status, statusTrusted, realm, refused, user, enforcement, now } = world
-  const remembered = { row, status, statusTrusted }
-  return structuredClone({ assignment, stated, recorded, remembered, realm: refused ?? realm, user, enforcement, now })
+  const { assignment, decisions, recorded, row, status, statusTrusted, realm, refused, user, enforcement, now } = world
+  const stored = { row, status, statusTrusted }
+  return structuredClone({ assignment, decisions, recorded, stored, realm: refused ?? realm, user, enforcement, now })
 }
 
 /** One reconcile: decides, and does with the answer what the caller would. A second look must find nothing to do. */
@@ -91,17 +91,17 @@ export function reconcile(world: World): DecisionResult {
   remember(world, answer)
 
   const { granted, ready, roles } = answer
-  same(decide(inputOf(world)), { granted, ready, roles, audit: [], record: [] })
+  same(decide(inputOf(world)), { granted, ready, roles, audit: [], newDecisions: [] })
 
   const dropped = new Set(answer.dropApprovals)
-  world.stated = world.stated.filter(({ form, approver }) => form === 'condition' || !dropped.has(approver))
+  world.decisions = world.decisions.filter(({ form, approver }) => form === 'condition' || !dropped.has(approver))
   return answer
 }
 
 /** A second look remembers, says and serves the same, and has nothing new to note or record. */
 function same(again: DecisionResult, expected: Partial<DecisionResult>): void {
-  const { granted, ready, roles, audit, record } = again
-  const seen = { granted, ready, roles, audit, record }
+  const { granted, ready, roles, audit, newDecisions } = again
+  const seen = { granted, ready, roles, audit, newDecisions }
   // Asked first, because an expectation costs much more, and random runs ask some ten thousand times.
   if (!isDeepStrictEqual(seen, expected)) expect(seen, 'a second look finds nothing to do').toEqual(expected)
 }
@@ -113,7 +113,7 @@ function remember(world: World, answer: DecisionResult): void {
   if (world.schemaChecked) expect(problems(world, answer), 'the schema takes it as a status').toEqual([])
   world.row = granted
   world.status = granted
-  for (const decision of answer.record) record(world.recorded, decision)
+  for (const decision of answer.newDecisions) record(world.recorded, decision)
   world.audit.push(...answer.audit)
 }
 
@@ -158,10 +158,10 @@ export function entry(world: World, approver: string, overrides: Partial<StatusD
     observedUID: world.assignment.uid,
     ...overrides,
   }
-  world.stated = world.stated.filter(
+  world.decisions = world.decisions.filter(
     ({ approver, form }) => form !== entry.form || (form === 'entry' && approver !== entry.approver),
   )
-  world.stated.push(entry)
+  world.decisions.push(entry)
 }
 
 export function approve(world: World, ...approvers: string[]): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alwaysNeedsDecision, expandRoles } from '../../../operator/role_assignment/expand_roles.ts'
+import { alwaysNeedsDecision, expandRoles } from '../../../operator/realm/expand_roles.ts'
 
 const roles = [
   { name: 'manager', composites: ['editor', 'viewer'] },
