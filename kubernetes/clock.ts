@@ -14,3 +14,17 @@ export const processClock: Clock = {
     return () => clearTimeout(timer)
   },
 }
+
+/** Resolves after so many milliseconds, or as soon as `signal` is aborted. */
+export function pause(clock: Clock, millis: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const cancel = clock.after(millis, end)
+    signal.addEventListener('abort', end)
+  })
+}

@@ -1,41 +1,127 @@
-import type { ReconcilerDeps } from './deps.ts'
-import type { Reconciler } from './controller/reconciler.ts'
+import type { Logger } from 'pino'
+import type { Clock } from '../kubernetes/clock.ts'
+import type { Deposed } from '../store/operator_epoch.ts'
 import { clientReconciler } from './client/reconciler.ts'
+import { createController, queueKey } from './controller/controller.ts'
+import type { Controller } from './controller/controller.ts'
+import { createDispatch } from './controller/dispatch.ts'
+import type { QueueStats } from './controller/queue.ts'
+import type { Reconciler } from './controller/reconciler.ts'
+import type { ReconcilerDeps } from './deps.ts'
 import { realmReconciler } from './realm/reconciler.ts'
 import { roleAssignmentReconciler } from './role_assignment/reconciler.ts'
+import type { ListIdentities } from './rows/list_identities.ts'
+import type { Kind, Resource, ResourceKey } from './source/resource.ts'
+import type { ResourceSource, SecretName } from './source/resource_source.ts'
 import { userReconciler } from './user/reconciler.ts'
+import { relationIndex } from './view/relation_index.ts'
 import { clientRelations, realmRelations, roleAssignmentRelations, userRelations } from './view/relations.ts'
 import type { Relations } from './view/relations.ts'
 import type { ResourceOf } from './view/resource_types.ts'
-import type { Kind } from './source/resource.ts'
+import { createView } from './view/view.ts'
 
 /**
- * What the operator does, kind by kind: who reconciles it, how many at a time, and what else than a change of its own
- * wakes it. `relations` says the last in texts: a resource is looked at again when something that it uses changed.
+ * What the operator does, kind by kind: the reconciler, how many resources it reconciles at a time, and the relations
+ * by which a change of another resource or Secret enqueues this one.
  */
-export function controllerTable(deps: ReconcilerDeps): ControllerTable {
+function controllerTable(deps: ReconcilerDeps): ControllerTable {
   return {
-    // One row of `realms`, and the keyring. Woken by its keyring (restored, brought, taken over), its license, another
-    // Realm that claims the same name, and by Clients and RoleAssignments that count in its keys and conditions.
+    // One row of `realms`, and the keyring. Enqueued by its keyring Secret, its license Secret, another Realm that
+    // claims the same name, and by Clients and RoleAssignments that count in its keys and conditions.
     Realm: {
       reconciler: realmReconciler(deps),
       workers: 2,
       relations: (realm) => realmRelations(realm, deps.keyringNamespace),
     },
 
-    // One row of `clients`, and the Secret that it generates. Woken by its Realm (gone, narrowed, other composites), its
-    // Secret (rotated, deleted), the Clients that it names as audiences, and another one that claims the same client id.
+    // One row of `clients`, and the Secret that it generates. Enqueued by its Realm, its Secret, the Clients that it
+    // names as audiences, and another Client that claims the same client id.
     Client: { reconciler: clientReconciler(deps), workers: 4, relations: clientRelations },
 
-    // One row of `users`. Woken by its Realm, its password's Secret, and another User that claims its name or subject.
-    // Most of the time goes into hashing, so more workers than cores let the rest go on meanwhile.
+    // One row of `users`. Enqueued by its Realm, its password Secret, and another User that claims its name or subject.
+    // More workers than cores, because most of them wait for password hashes.
     User: { reconciler: userReconciler(deps), workers: 8, relations: userRelations },
 
-    // Rows of `granted_roles`, by decision. Woken by its Realm (roles, governance) and by the User that it names.
+    // Rows of `granted_roles`. Enqueued by its Realm (roles, governance) and by the User that it names.
     RoleAssignment: { reconciler: roleAssignmentReconciler(deps), workers: 4, relations: roleAssignmentRelations },
   }
 }
 
-export type ControllerTable = {
+type ControllerTable = {
   [K in Kind]: { reconciler: Reconciler<K>; workers: number; relations: (resource: ResourceOf<K>) => Relations }
+}
+
+/** The controllers of all kinds, for one term. */
+export interface Controllers {
+  /** A resource appeared, changed or went. */
+  onResource(key: ResourceKey): void
+  /** A Secret appeared, changed or went. */
+  onSecret(name: SecretName): void
+  /** Enqueues every resource of these kinds. */
+  enqueue(...kinds: Kind[]): void
+  /** Enqueues every resource, in the order in which kinds depend on each other. */
+  enqueueAll(): void
+  /** Keys that are ready or in a worker. */
+  pending(): number
+  stats(kind: Kind): QueueStats
+  /** Starts nothing more; resolves when the reconciles that have begun are done. */
+  stop(): Promise<void>
+}
+
+export interface StartControllersOptions {
+  source: ResourceSource
+  identities: ListIdentities
+  deps: ReconcilerDeps
+  clock: Clock
+  random: () => number
+  log: Logger
+  onDeposed: (error: Deposed) => void
+}
+
+/** Starts one controller per kind and enqueues every resource. Rows are loaded and swept before. */
+export function startControllers(options: StartControllersOptions): Controllers {
+  const { source, deps } = options
+  const index = relationIndex()
+  const view = createView(source, index, deps.rows, (kind) => !options.identities.areSame(kind))
+  const table = controllerTable(deps)
+  const dispatch = createDispatch({
+    source,
+    index,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of its own kind, as the table says
+    relationsOf: (resource) => (table[resource.kind].relations as (resource: Resource) => Relations)(resource),
+    enqueue: (key, lane) => controllers[key.kind].enqueue(queueKey(key), lane),
+  })
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it ties the kind to its reconciler
+  const start = <K extends Kind>(kind: K): Controller =>
+    createController(kind, table[kind].reconciler, table[kind].workers, {
+      ...options,
+      view,
+      now: deps.store.now,
+      enqueueUsersOf: dispatch.enqueueUsersOf,
+      onReconciled: deps.metrics.reconciled,
+    })
+  const controllers: Record<Kind, Controller> = {
+    Realm: start('Realm'),
+    Client: start('Client'),
+    User: start('User'),
+    RoleAssignment: start('RoleAssignment'),
+  }
+  const all = Object.values(controllers)
+  dispatch.enqueueAll()
+
+  return {
+    onResource: dispatch.onResource,
+    onSecret: dispatch.onSecret,
+    enqueue(...kinds) {
+      for (const kind of kinds) {
+        for (const { metadata } of source.list(kind)) controllers[kind].enqueue(queueKey(metadata), 'back')
+      }
+    },
+    enqueueAll: dispatch.enqueueAll,
+    pending: () => all.map((each) => each.stats()).reduce((sum, { ready, running }) => sum + ready + running, 0),
+    stats: (kind) => controllers[kind].stats(),
+    async stop() {
+      await Promise.all(all.map((controller) => controller.stop()))
+    },
+  }
 }

@@ -1,49 +1,42 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
-import type { OperatorConfig } from '../process/settings.ts'
-import { serveHealth } from '../process/health.ts'
-import { releaseMemory } from '../process/release_memory.ts'
-import { createPool } from '../store/db.ts'
-import { importLicenseKey } from '../keyring/license.ts'
-import type { LicenseKey } from '../keyring/license.ts'
-import { DEVELOPMENT } from './enforcement/approval_enforcement.ts'
 import { processClock } from '../kubernetes/clock.ts'
 import type { Clock } from '../kubernetes/clock.ts'
-import { keepRoleLive } from './realm/keyring/keep_role_live.ts'
+import { serveHealth } from '../process/health.ts'
+import { releaseMemory } from '../process/release_memory.ts'
+import type { OperatorConfig } from '../process/settings.ts'
+import { createPool } from '../store/db.ts'
 import { createLeadership } from './leadership/leadership.ts'
 import { createOperatorMetrics } from './metrics.ts'
+import { parseAcceptEmpty, readLicenseKeys } from './operator_config.ts'
 import type { ClusterSurroundings } from './source/on_cluster.ts'
 import { onDirectory, onSource } from './source/on_directory.ts'
-import { OperatorConfigError } from './operator_config_error.ts'
 import type { Origin } from './source/origin.ts'
-import { passwordHasher } from './user/password_hash.ts'
-import { KINDS } from './source/resource.ts'
-import type { Kind } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'
-import { takeTurns } from './leadership/turns.ts'
+import { passwordHasher } from './user/password_hash.ts'
 
 export interface RunningOperator {
   /** Health and metrics. */
   healthPort: number
-  /** Resolves when it cannot go on: another operator leads, or the database is too new. The message says which. */
+  /** Resolves when this process must end, with the reason: another operator leads, or the database is too new. */
   failed: Promise<Error>
-  /** What has begun is finished, nothing else begins. */
+  /** Starts nothing more, waits for what has begun, releases the Lease and closes every connection. */
   stop(): Promise<void>
 }
 
 export interface OperatorSurroundings {
   log: Logger
   now: () => Date
-  /** Default: what the configuration names, a directory or a cluster. */
+  /** By default the directory or the cluster that the configuration names. */
   source?: ResourceSource
   random?: () => number
   clock?: Clock
 }
 
 /**
- * Starts the operator. Postgres may be away: the process stays up, not ready, until it comes.
+ * Starts the operator. It needs neither Postgres nor the API server to start: it serves its health, is not ready, and
+ * waits for them. Manifests in a directory are read before it returns.
  * @throws ListenError, OperatorConfigError, KubeConfigError, LicenseKeyError, and DirectoryLocked or StateError when the
  * directory cannot be used
  */
@@ -53,65 +46,46 @@ export async function runOperator(
 ): Promise<RunningOperator> {
   const { log, now, random = Math.random, clock = processClock } = surroundings
   const licenseKeys = readLicenseKeys(config.licenseKeys)
-  const acceptEmpty = kindsIn(config.acceptEmpty)
+  const acceptEmpty = parseAcceptEmpty(config.acceptEmpty)
   const holder = `${hostname()}-${randomBytes(4).toString('hex')}`
+
   const origin = surroundings.source
     ? onSource(surroundings.source)
     : await configuredOrigin(config, { holder, log, now, clock, random })
-  const { source } = origin
-  // Files are read at once, and what is wrong with them ends the start; an API server may be waited for.
-  if (!origin.mayBeAway) await source.start()
+  const { source, mayBeAway } = origin
+  // A fault in the manifests ends the start. An API server that does not answer does not.
+  if (!mayBeAway) await source.start()
+
   const pool = createPool({
     connectionString: config.databaseUrl,
     applicationName: 'realmkeeper-operator',
-    // One for each worker, and some to read with.
+    // One for each worker, and two for reads.
     maxConnections: 20,
-    // All rows of a table are read at once.
+    // A load reads all rows of a table at once.
     queryTimeoutMillis: 10_000,
     onError: (error) => log.warn({ err: error }, 'a connection to PostgreSQL was lost'),
   })
-
-  const metrics = createOperatorMetrics(source, (kind) => turns.stats(kind))
-  const turns = takeTurns({
-    elect: origin.elect,
-    source,
-    lead(sourceOfTurn) {
-      const enforcement = origin.watchApprovals?.()
-      return createLeadership({
-        pool,
-        databaseUrl: config.databaseUrl,
-        source: sourceOfTurn,
-        holder,
-        acceptEmpty,
-        resyncMillis: config.resyncSeconds * 1_000,
-        metrics,
-        clock,
-        random,
-        now,
-        log,
-        enforcement,
-        reconcilers: {
-          secrets: origin.secrets(),
-          passwords: passwordHasher(),
-          log,
-          baseUrl: config.baseUrl,
-          keyringNamespace: config.keyringNamespace,
-          licenseKeys,
-          approvalEnforcement: () => enforcement?.current() ?? DEVELOPMENT,
-        },
-      })
+  const metrics = createOperatorMetrics(source, (kind) => leadership.stats(kind))
+  const leadership = createLeadership({
+    origin,
+    pool,
+    databaseUrl: config.databaseUrl,
+    holder,
+    acceptEmpty,
+    resyncMillis: config.resyncSeconds * 1_000,
+    metrics,
+    clock,
+    random,
+    now,
+    log,
+    reconcilers: {
+      passwords: passwordHasher(),
+      baseUrl: config.baseUrl,
+      keyringNamespace: config.keyringNamespace,
+      licenseKeys,
     },
   })
-  const keepingRole =
-    origin.keyringRole &&
-    keepRoleLive({
-      role: origin.keyringRole,
-      db: pool,
-      keyringNamespace: config.keyringNamespace,
-      leads: () => turns.state() === 'leads',
-      clock,
-      log,
-    })
+
   const health = await serveHealth({
     host: config.listenHost,
     port: config.healthPort,
@@ -120,8 +94,11 @@ export async function runOperator(
     checks: [
       { name: 'postgres', check: () => pool.query('select 1').then(() => undefined) },
       ...(origin.problem ? [{ name: 'watches', check: async () => origin.problem?.() }] : []),
-      // Who stands by is ready to: a rollout waits for it before it ends the one that leads.
-      { name: 'reconciling', check: async () => (turns.state() === 'starts' ? 'it does not lead yet' : undefined) },
+      // A standby is ready: a rollout waits for it before it ends the leader.
+      {
+        name: 'reconciling',
+        check: async () => (leadership.state() === 'starting' ? 'it does not lead yet' : undefined),
+      },
     ],
   }).catch(async (error: unknown) => {
     await source.stop()
@@ -129,28 +106,27 @@ export async function runOperator(
     await pool.end()
     throw error
   })
+
   let isStopping = false
-  const begun = beginTurns()
-  // Files: what follows is under way when this resolves.
-  if (!origin.mayBeAway) await begun
+  const started = start()
+  if (!mayBeAway) await started
   log.info({ healthPort: health.port }, 'the operator started')
 
-  async function beginTurns(): Promise<void> {
-    if (origin.mayBeAway) await source.start()
+  async function start(): Promise<void> {
+    if (mayBeAway) await source.start()
     releaseMemory()
-    if (!isStopping) turns.begin()
+    if (!isStopping) leadership.start()
   }
 
   return {
     healthPort: health.port,
-    failed: turns.failed,
+    failed: leadership.failed,
     async stop() {
       isStopping = true
       health.drain()
-      await keepingRole?.stop()
-      await turns.stop()
+      await leadership.stop()
       await source.stop()
-      await begun
+      await started
       origin.close()
       await pool.end()
       await health.close()
@@ -158,36 +134,9 @@ export async function runOperator(
   }
 }
 
-/** Loaded only where it is needed: the Kubernetes client is most of the memory of a small process. */
+/** Imports the cluster source only when it is used: the Kubernetes client is most of the memory of a small process. */
 async function configuredOrigin(config: OperatorConfig, surroundings: ClusterSurroundings): Promise<Origin> {
   if (config.dir !== undefined || config.stateDir !== undefined) return onDirectory(config, surroundings)
   const { onCluster } = await import('./source/on_cluster.ts')
   return onCluster(config, surroundings)
-}
-
-function kindsIn(listed: string | undefined): Kind[] {
-  return (listed?.split(',') ?? []).map((text) => {
-    const kind = KINDS.find((each) => each === text.trim())
-    if (!kind) throw new OperatorConfigError(`--accept-empty: must list kinds, ${KINDS.join(', ')}`)
-    return kind
-  })
-}
-
-function readLicenseKeys(file: string | undefined): LicenseKey[] {
-  if (file === undefined) return []
-  const keys = keysIn(file)
-  for (const key of keys) importLicenseKey(key)
-  return keys
-}
-
-function keysIn(file: string): LicenseKey[] {
-  try {
-    const set: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    if (typeof set === 'object' && set !== null && 'keys' in set && Array.isArray(set.keys)) return set.keys
-  } catch (error) {
-    // The parser's message would quote the file.
-    const why = error instanceof SyntaxError ? 'it is not JSON' : 'it cannot be read'
-    throw new OperatorConfigError(`--license-keys ${file}: ${why}`)
-  }
-  throw new OperatorConfigError(`--license-keys ${file}: it is not a JWK Set, an object with the member "keys"`)
 }

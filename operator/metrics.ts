@@ -8,9 +8,9 @@ import type { ResourceSource } from './source/resource_source.ts'
 export interface OperatorMetrics {
   registry: Registry
   reconciled(kind: Kind, result: ReconcileLabel): void
-  /** Rows that somebody else had changed, found when all rows were read again. */
-  drifted(rows: number): void
-  /** How long a RoleAssignment that needs decisions had been waiting when one was recorded, or when it was granted. */
+  /** A row was found that another client of the database had changed. */
+  drifted(): void
+  /** How long a RoleAssignment had waited when a decision was recorded, or when its roles were granted. */
   waited(until: 'decision' | 'grant', seconds: number): void
 }
 
@@ -29,13 +29,13 @@ export function createOperatorMetrics(
 
   const reconciles = new Counter({
     name: 'realmkeeper_operator_reconciles_total',
-    help: 'Resources looked at, by what came of it',
+    help: 'Reconciles, by result',
     labelNames: ['kind', 'result'],
     registers,
   })
   const drift = new Counter({
     name: 'realmkeeper_operator_drifted_rows_total',
-    help: 'Rows of configuration that were not as the operator had left them, and were put right',
+    help: 'Rows of configuration that another client of the database had changed, and that the operator restored',
     registers,
   })
   const waiting = new Histogram({
@@ -45,7 +45,7 @@ export function createOperatorMetrics(
     buckets: [1, 10, MINUTE, 10 * MINUTE, HOUR, 4 * HOUR, DAY, 3 * DAY, 7 * DAY, 30 * DAY],
     registers,
   })
-  const ofQueue = (name: string, help: string, of: (queue: QueueStats) => number): Gauge =>
+  const queueGauge = (name: string, help: string, of: (queue: QueueStats) => number): Gauge =>
     new Gauge({
       name,
       help,
@@ -58,10 +58,18 @@ export function createOperatorMetrics(
         }
       },
     })
-  ofQueue('realmkeeper_operator_queue_ready', 'Keys that could be worked on now', ({ ready }) => ready)
-  ofQueue('realmkeeper_operator_queue_waiting', 'Keys that wait for a time', ({ waiting }) => waiting)
-  ofQueue('realmkeeper_operator_queue_retries', 'Failed tries since the start', ({ retries }) => retries)
-  ofQueue(
+  queueGauge('realmkeeper_operator_queue_ready', 'Keys that wait for a worker', ({ ready }) => ready)
+  queueGauge(
+    'realmkeeper_operator_queue_waiting',
+    'Keys that wait for a time: a retry, an expiry',
+    ({ waiting }) => waiting,
+  )
+  queueGauge(
+    'realmkeeper_operator_queue_retries',
+    'Failed reconciles since the start of the term',
+    ({ retries }) => retries,
+  )
+  queueGauge(
     'realmkeeper_operator_queue_oldest_seconds',
     'How long the oldest ready key has waited',
     ({ oldestMillis }) => oldestMillis / 1000,
@@ -71,7 +79,7 @@ export function createOperatorMetrics(
   return {
     registry,
     reconciled: (kind, result) => reconciles.inc({ kind, result }),
-    drifted: (rows) => drift.inc(rows),
+    drifted: () => drift.inc(),
     waited: (until, seconds) => waiting.observe({ until }, seconds),
   }
 }

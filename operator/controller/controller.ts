@@ -1,21 +1,21 @@
 import type { Logger } from 'pino'
+import type { Clock } from '../../kubernetes/clock.ts'
 import { loggableText } from '../../process/loggable.ts'
 import { Deposed } from '../../store/operator_epoch.ts'
-import type { Clock } from '../../kubernetes/clock.ts'
-import { backoffMillis, createQueue } from './queue.ts'
-import type { QueueStats, WorkQueue } from './queue.ts'
-import { NotYet } from '../view/view.ts'
-import type { ReconcileResult, Reconciler } from './reconciler.ts'
-import type { NamesRealm, ResourceOf } from '../view/resource_types.ts'
-import type { Kind, Resource, ResourceKey } from '../source/resource.ts'
+import { PostgresAway } from '../rows/store_access.ts'
 import { keyText } from '../source/resource.ts'
+import type { Kind, Resource, ResourceKey } from '../source/resource.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
 import type { ResourceSource } from '../source/resource_source.ts'
-import { statusPatch, transitionEvents } from './status.ts'
-import { PostgresAway } from '../rows/store_access.ts'
+import type { NamesRealm, ResourceOf } from '../view/resource_types.ts'
+import { NotYet } from '../view/view.ts'
 import type { View } from '../view/view.ts'
+import { backoffMillis, createQueue } from './queue.ts'
+import type { QueueFailure, QueueStats, WorkQueue } from './queue.ts'
+import type { Reconciler, ReconcileResult } from './reconciler.ts'
+import { statusPatch, transitionEvents } from './status.ts'
 
-/** The mark on a resource that says: rows hang on it, remove them before it goes. */
+/** The finalizer of every resource that has rows: the operator removes them before the object goes. */
 export const FINALIZER = 'realmkeeper.io/cleanup'
 
 export interface ControllerDeps {
@@ -25,29 +25,30 @@ export interface ControllerDeps {
   clock: Clock
   random: () => number
   now: () => Date
-  /** Called when something that others rely on changed: they look again. */
-  wakeUsersOf: (key: ResourceKey) => void
-  /** Another process leads by now: this one has to end. */
+  /** Called when rows changed that other resources use. */
+  enqueueUsersOf: (key: ResourceKey) => void
+  /** Another process leads: this one must end. */
   onDeposed: (error: Deposed) => void
-  onReconciled?: (kind: Kind, result: ReconcileLabel) => void
+  onReconciled: (kind: Kind, result: ReconcileLabel) => void
 }
 
+/** The label `result` of the metric realmkeeper_operator_reconciles_total. */
 export type ReconcileLabel = 'ready' | 'not_ready' | 'finalized' | 'failed'
 
-/** One kind's queue and what works on it. The only writer of status and finalizers. */
+/** The queue and the workers of one kind. The only writer of status and finalizers. */
 export interface Controller {
   enqueue: WorkQueue['add']
   stop(): Promise<void>
   stats(): QueueStats
 }
 
-const SOONEST_MILLIS = 1_000
-const FIRST_LOOK_MILLIS = 5_000
-const LONGEST_LOOK_MILLIS = 60_000
-/** Something that settles sooner is not worth a status: a hundred Realms that appear at once take their time for keys. */
+const MIN_REQUEUE_MILLIS = 1_000
+/** A longer wait is split, because the wall clock may be set meanwhile. */
+const MAX_REQUEUE_MILLIS = 60 * 60_000
+const FIRST_NOT_YET_MILLIS = 5_000
+const LONGEST_NOT_YET_MILLIS = 60_000
+/** Waits shorter than this write no status: a hundred Realms that appear at once take a while to get keys. */
 const SILENT_MILLIS = 30_000
-// A wait is cut short where the clock may be stepped meanwhile; whoever comes early waits again.
-const LONGEST_WAIT_MILLIS = 60 * 60_000
 
 export function createController<K extends Kind>(
   kind: K,
@@ -55,135 +56,120 @@ export function createController<K extends Kind>(
   workers: number,
   deps: ControllerDeps,
 ): Controller {
-  const { source, view, log, now } = deps
-  const queue = createQueue({
-    workers,
-    work,
-    clock: deps.clock,
-    random: deps.random,
-    isOutage: (error) => error instanceof PostgresAway,
-    onFailure,
-  })
+  const { source, view, log, clock, random, now } = deps
+  const isOutage = (error: unknown) => error instanceof PostgresAway
+  const queue = createQueue({ workers, work, clock, random, isOutage, onFailure })
 
-  /** uids whose deletion was said to wait: once is enough. */
-  const waitingDeletions = new Set<string>()
-  /** uid of what was finalized, by key: somebody else's finalizer may hold it for long. */
-  const ended = new Map<string, string>()
-  /** Keys that wait for something else to settle: how often they looked, and since when. */
-  const unsettled = new Map<string, { looks: number; since: number }>()
+  /** uids of deleted resources that have their CleanupPending Event. */
+  const cleanupReported = new Set<string>()
+  /** uid of the finalized object, by key: another finalizer may keep it for long. */
+  const finalized = new Map<string, string>()
+  /** Keys whose reconcile throws NotYet: how often, and since when. */
+  const unsettled = new Map<string, { attempts: number; since: number }>()
 
   async function work(text: string): Promise<number | undefined> {
     const key = parseKey(kind, text)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
     const resource = source.get(key) as ResourceOf<K> | undefined
-    if (!resource) return await gone(key)
     try {
+      if (!resource) return await gone(key)
       const isDeleted = resource.metadata.deletionTimestamp !== undefined
-      const again = isDeleted ? await finalize(key, resource) : await reconcile(key, resource)
+      const requeueMillis = isDeleted ? await finalize(key, resource) : await reconcile(key, resource)
       unsettled.delete(text)
-      return again
+      return requeueMillis
     } catch (error) {
       if (error instanceof Deposed) return deposed(error)
-      if (error instanceof NotYet) return await waitFor(error, text, key, resource)
-      if (error instanceof PostgresAway) await saySomething(key, resource, WAITING_FOR_POSTGRES)
-      sayDeletionWaits(key, resource, error)
-      throw error
-    }
-  }
-
-  /** There were no rows, or somebody removed our finalizer by hand: what is not ended here the sweep finds. */
-  async function gone(key: ResourceKey): Promise<undefined> {
-    ended.delete(keyText(key))
-    unsettled.delete(queueKey(key))
-    // Nobody knows what is missing in a list that is not complete.
-    if (!reconciler.gone || !source.completeList(kind)) return undefined
-    try {
-      await reconciler.gone(key)
-      return undefined
-    } catch (error) {
-      if (error instanceof Deposed) return deposed(error)
+      if (!resource) throw error
+      if (error instanceof NotYet) return await requeueUnsettled(error, text, key, resource)
+      if (error instanceof PostgresAway) await writeReconciling(key, resource, WAITING_FOR_POSTGRES)
+      reportPendingCleanup(key, resource, error)
       throw error
     }
   }
 
   async function reconcile(key: ResourceKey, resource: ResourceOf<K>): Promise<number | undefined> {
-    // While its realm is not settled nothing is written, the finalizer neither: thousands may wait for one Realm.
+    // Throws NotYet before the finalizer is written: thousands of resources may wait for one Realm.
     if (namesRealm(resource)) view.realmFor(resource)
-    // Before any row: a resource whose rows are written cannot go without telling.
+    // Before any row, so that an object with rows cannot go without its cleanup.
     if (!hasFinalizer(resource)) await source.setFinalizer(key, resource.metadata.uid, true)
-    const outcome = await reconciler.reconcile(resource, view)
-    await say(key, resource, outcome)
-    if (outcome.changed) deps.wakeUsersOf(key)
-    deps.onReconciled?.(kind, isReady(outcome) ? 'ready' : 'not_ready')
-    if (!outcome.requeueAt) return undefined
-    const millis = outcome.requeueAt.getTime() - now().getTime()
-    // What asks for a time that is past already must not turn in circles.
-    return millis > 0 ? Math.min(millis, LONGEST_WAIT_MILLIS) : SOONEST_MILLIS
+    const result = await reconciler.reconcile(resource, view)
+    await writeStatus(key, resource, result)
+    if (result.changed) deps.enqueueUsersOf(key)
+    deps.onReconciled(kind, isReady(result) ? 'ready' : 'not_ready')
+    if (!result.requeueAt) return undefined
+    const millis = result.requeueAt.getTime() - now().getTime()
+    // A time in the past must not make a busy loop.
+    return millis > 0 ? Math.min(millis, MAX_REQUEUE_MILLIS) : MIN_REQUEUE_MILLIS
   }
 
-  /**
-   * Whatever it waits for wakes it, so nothing is counted as failed and little is looked at again: ten thousand Users
-   * may be there seconds before their Realms are registered, and each status would be a write.
-   */
-  async function waitFor(cause: NotYet, text: string, key: ResourceKey, resource: Resource): Promise<number> {
-    const { looks, since } = unsettled.get(text) ?? { looks: 0, since: deps.clock.now() }
-    unsettled.set(text, { looks: looks + 1, since })
-    log.debug({ resource: keyText(key) }, cause.message)
-    if (deps.clock.now() - since > SILENT_MILLIS) await saySomething(key, resource, loggableText(cause.message))
-    return backoffMillis(looks + 1, FIRST_LOOK_MILLIS, LONGEST_LOOK_MILLIS, deps.random)
-  }
-
-  /** Also without our finalizer, which anybody may remove while one of theirs holds the object: it must not grant on. */
+  /** Also without the finalizer: anyone may remove it while another finalizer keeps the object, and grants must end. */
   async function finalize(key: ResourceKey, resource: ResourceOf<K>): Promise<undefined> {
     const { uid } = resource.metadata
-    if (!hasFinalizer(resource) && ended.get(keyText(key)) === uid) return
-    // A grant that nobody's object asks for any more ends, whatever became of the kind.
+    if (!hasFinalizer(resource) && finalized.get(keyText(key)) === uid) return
+    // A grant without a RoleAssignment ends, whether the object was deleted or its kind.
     if (kind === 'RoleAssignment' || (await source.isOwnDeletion?.(resource)) !== false) {
       await reconciler.finalize(resource, view)
-    } else log.warn({ resource: keyText(key) }, 'released without removing its rows: it goes because its kind does')
+    } else {
+      log.warn({ resource: keyText(key) }, 'the kind was deleted: the finalizer is removed and the rows stay')
+    }
     await source.setFinalizer(key, uid, false)
-    ended.set(keyText(key), uid)
-    waitingDeletions.delete(uid)
-    deps.wakeUsersOf(key)
-    deps.onReconciled?.(kind, 'finalized')
+    finalized.set(keyText(key), uid)
+    cleanupReported.delete(uid)
+    deps.enqueueUsersOf(key)
+    deps.onReconciled(kind, 'finalized')
   }
 
-  async function say(key: ResourceKey, resource: Resource, outcome: ReconcileResult): Promise<void> {
-    const patch = statusPatch(resource, outcome)
+  /** The object was finalized, or went without its finalizer. The sweep finds the rows that remain. */
+  async function gone(key: ResourceKey): Promise<undefined> {
+    finalized.delete(keyText(key))
+    unsettled.delete(queueKey(key))
+    // An incomplete list may lack objects that exist.
+    if (source.completeList(kind)) await reconciler.gone?.(key)
+  }
+
+  /** Not a failure: the resource that it waits for enqueues it, so the retries are rare. */
+  async function requeueUnsettled(cause: NotYet, text: string, key: ResourceKey, resource: Resource): Promise<number> {
+    const { attempts, since } = unsettled.get(text) ?? { attempts: 0, since: clock.now() }
+    unsettled.set(text, { attempts: attempts + 1, since })
+    log.debug({ resource: keyText(key) }, cause.message)
+    if (clock.now() - since > SILENT_MILLIS) await writeReconciling(key, resource, loggableText(cause.message))
+    return backoffMillis(attempts + 1, FIRST_NOT_YET_MILLIS, LONGEST_NOT_YET_MILLIS, random)
+  }
+
+  async function writeStatus(key: ResourceKey, resource: Resource, result: ReconcileResult): Promise<void> {
+    const patch = statusPatch(resource, result)
     if (patch) await source.writeStatus(key, resource.metadata.uid, patch)
-    for (const event of transitionEvents(resource, outcome)) source.recordEvent(key, event)
+    for (const event of transitionEvents(resource, result)) source.recordEvent(key, event)
   }
 
-  /** Whoever waits for readiness takes a resource without `Ready` for a ready one. */
-  async function saySomething(key: ResourceKey, resource: Resource, message: string): Promise<void> {
-    if (resource.metadata.deletionTimestamp !== undefined || observed(resource)) return
-    const condition = { type: 'Ready', status: 'Unknown' as const, reason: 'Reconciling', message }
+  /** `Ready=Unknown` for a generation without a `Ready`: kstatus takes a resource without `Ready` for ready. */
+  async function writeReconciling(key: ResourceKey, resource: Resource, message: string): Promise<void> {
+    const { uid, generation: observedGeneration, deletionTimestamp } = resource.metadata
+    if (deletionTimestamp !== undefined || hasCurrentReady(resource)) return
+    const condition = { type: 'Ready', status: 'Unknown' as const, reason: 'Reconciling', message, observedGeneration }
     await source
-      .writeStatus(key, resource.metadata.uid, {
-        observedGeneration: resource.metadata.generation,
-        conditions: [{ ...condition, observedGeneration: resource.metadata.generation }],
-      })
-      .catch((error: unknown) => log.debug({ err: error, resource: keyText(key) }, 'status not written'))
+      .writeStatus(key, uid, { observedGeneration, conditions: [condition] })
+      .catch((error: unknown) => log.debug({ err: error, resource: keyText(key) }, 'the status could not be written'))
   }
 
-  function sayDeletionWaits(key: ResourceKey, { metadata }: Resource, error: unknown): void {
-    if (metadata.deletionTimestamp === undefined || waitingDeletions.has(metadata.uid)) return
-    waitingDeletions.add(metadata.uid)
-    const why = error instanceof PostgresAway ? WAITING_FOR_POSTGRES : FAILED
-    const message = `what it granted is not removed yet, so it stays: ${why}`
+  function reportPendingCleanup(key: ResourceKey, { metadata }: Resource, error: unknown): void {
+    if (metadata.deletionTimestamp === undefined || cleanupReported.has(metadata.uid)) return
+    cleanupReported.add(metadata.uid)
+    const cause = error instanceof PostgresAway ? WAITING_FOR_POSTGRES : FAILED
+    const message = `the object stays until its rows are removed: ${cause}`
     source.recordEvent(key, { type: 'Warning', reason: 'CleanupPending', message })
   }
 
-  function onFailure({ key: text, error, failures, retryMillis }: FailureOf<typeof createQueue>): void {
+  function onFailure({ key: text, error, failures, retryMillis }: QueueFailure): void {
     const key = parseKey(kind, text)
+    const about = { resource: keyText(key), err: error, failures, retryMillis }
+    deps.onReconciled(kind, 'failed')
+    // Another writer was faster, which is ordinary.
+    if (error instanceof ResourceConflict)
+      return log.debug(about, 'the resource changed meanwhile; the operator retries')
+    log.error(about, 'reconciling failed; the operator retries it')
     const resource = source.get(key)
-    const about = { resource: text, err: error, failures, retryMillis }
-    // Somebody else was faster: an ordinary part of converging.
-    const isOrdinary = error instanceof ResourceConflict
-    if (isOrdinary) log.debug(about, 'tried again')
-    else log.error(about, 'reconciling failed; it is tried again')
-    deps.onReconciled?.(kind, 'failed')
-    if (resource && !isOrdinary) void saySomething(key, resource, FAILED)
+    if (resource) void writeReconciling(key, resource, FAILED)
   }
 
   function deposed(error: Deposed): undefined {
@@ -194,10 +180,8 @@ export function createController<K extends Kind>(
   return { enqueue: queue.add, stop: queue.stop, stats: queue.stats }
 }
 
-type FailureOf<Create extends typeof createQueue> = Parameters<NonNullable<Parameters<Create>[0]['onFailure']>>[0]
-
 const WAITING_FOR_POSTGRES = 'waiting for PostgreSQL'
-const FAILED = 'reconciling failed and is tried again; the log of the operator says why'
+const FAILED = 'reconciling failed; the operator retries it, and its log has the error'
 
 function hasFinalizer({ metadata }: Resource): boolean {
   return metadata.finalizers?.includes(FINALIZER) === true
@@ -207,8 +191,7 @@ function namesRealm(resource: Resource): resource is NamesRealm {
   return resource.kind !== 'Realm'
 }
 
-/** True when `Ready` is there and speaks of this generation. */
-function observed({ metadata, status }: Resource): boolean {
+function hasCurrentReady({ metadata, status }: Resource): boolean {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   return ready !== undefined && ready.observedGeneration === metadata.generation
 }
@@ -217,13 +200,12 @@ function isReady({ conditions }: ReconcileResult): boolean {
   return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
 }
 
-/** A queue's keys are `namespace/name`, which have no slash in them. */
+/** The key of a resource in the queue of its kind. Neither name has a slash. */
+export function queueKey({ namespace, name }: Pick<ResourceKey, 'namespace' | 'name'>): string {
+  return `${namespace}/${name}`
+}
+
 function parseKey(kind: Kind, text: string): ResourceKey {
   const [namespace = '', name = ''] = text.split('/')
   return { kind, namespace, name }
-}
-
-/** The key of a resource in its kind's queue. */
-export function queueKey({ namespace, name }: Pick<ResourceKey, 'namespace' | 'name'>): string {
-  return `${namespace}/${name}`
 }

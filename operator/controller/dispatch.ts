@@ -1,22 +1,24 @@
-import type { Lane } from './queue.ts'
+import { KINDS, keyOf, keyText } from '../source/resource.ts'
+import type { Resource, ResourceKey } from '../source/resource.ts'
+import type { ResourceSource, SecretName } from '../source/resource_source.ts'
 import type { RelationIndex } from '../view/relation_index.ts'
 import { relation } from '../view/relations.ts'
 import type { Relations } from '../view/relations.ts'
 import type { RealmResource } from '../view/resource_types.ts'
-import { KINDS, keyOf, keyText } from '../source/resource.ts'
-import type { Resource, ResourceKey } from '../source/resource.ts'
-import type { ResourceSource, SecretName } from '../source/resource_source.ts'
+import type { Lane } from './queue.ts'
 
-/** Turns what a source tells into work: for the object itself, and for whatever uses it. */
+/** Turns a change of a resource or a Secret into queue keys: its own, and those of the resources that use it. */
 export interface Dispatch {
-  /** Looks at everything there is, in the order in which kinds depend on each other. */
+  onResource(key: ResourceKey): void
+  onSecret(name: SecretName): void
+  /** Enqueues every resource, in the order in which kinds depend on each other. */
   enqueueAll(): void
-  /** Those that use a resource look again. */
-  wakeUsersOf(key: ResourceKey): void
+  /** Enqueues the resources that use this one. */
+  enqueueUsersOf(key: ResourceKey): void
 }
 
-/** More dependents than this do not go before what people are changing just now. */
-const FEW = 100
+/** More users of a resource than this go to the back lane, behind what people are editing. */
+const MAX_USERS_IN_FRONT = 100
 
 export function createDispatch(options: {
   source: ResourceSource
@@ -25,50 +27,48 @@ export function createDispatch(options: {
   enqueue: (key: ResourceKey, lane: Lane) => void
 }): Dispatch {
   const { source, index, relationsOf, enqueue } = options
-  /** What others can see of a resource changes with these; a status does not count. */
-  const stamps = new Map<string, string>()
+  /** What users of a resource depend on, by key: it changes with the spec, not with the status. */
+  const revisions = new Map<string, string>()
 
-  function look(key: ResourceKey): void {
-    const text = keyText(key)
-    const resource = source.get(key)
-    const before = stamps.get(text)
-    const names = index.update(key, resource && relationsOf(resource))
-    if (resource) stamps.set(text, stampOf(resource))
-    else stamps.delete(text)
-    // What was never seen before waits behind what somebody edits.
-    enqueue(key, before === undefined ? 'back' : 'front')
-    if (before !== stamps.get(text) || selectsNamespaces(resource)) wake(index.usersOf(names), key)
-  }
-
-  function wake(users: ResourceKey[], except?: ResourceKey): void {
+  function enqueueUsers(names: Iterable<string>, except?: ResourceKey): void {
+    const users = index.usersOf(names)
+    const lane = users.length <= MAX_USERS_IN_FRONT ? 'front' : 'back'
     const own = except && keyText(except)
-    const lane = users.length <= FEW ? 'front' : 'back'
     for (const user of users) if (keyText(user) !== own) enqueue(user, lane)
   }
 
-  source.onResource(look)
-  source.onSecret((secret: SecretName) => wake(index.usersOf([relation.secret(secret)])))
-
   return {
+    onResource(key) {
+      const text = keyText(key)
+      const resource = source.get(key)
+      const before = revisions.get(text)
+      const names = index.update(key, resource && relationsOf(resource))
+      if (resource) revisions.set(text, revisionOf(resource))
+      else revisions.delete(text)
+      // A resource seen for the first time waits behind those that people are editing.
+      enqueue(key, before === undefined ? 'back' : 'front')
+      if (before !== revisions.get(text) || selectsNamespaces(resource)) enqueueUsers(names, key)
+    },
+    onSecret: (name) => enqueueUsers([relation.secret(name)]),
     enqueueAll() {
       for (const resource of KINDS.flatMap((kind) => source.list(kind))) {
         const key = keyOf(resource)
         index.update(key, relationsOf(resource))
-        stamps.set(keyText(key), stampOf(resource))
+        revisions.set(keyText(key), revisionOf(resource))
         enqueue(key, 'back')
       }
     },
-    wakeUsersOf: (key) => wake(index.usersOf(index.namesOf(key)), key),
+    enqueueUsersOf: (key) => enqueueUsers(index.namesOf(key), key),
   }
 }
 
-/** Sources tell of such a Realm when the labels of a namespace change, too. */
+/** Sources report such a Realm also when the labels of a namespace change. */
 function selectsNamespaces(resource: Resource | undefined): boolean {
   if (resource?.kind !== 'Realm') return false
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
   return (resource as RealmResource).spec.allowedNamespaces.from === 'Selector'
 }
 
-function stampOf({ metadata: { uid, generation, deletionTimestamp = '' } }: Resource): string {
+function revisionOf({ metadata: { uid, generation, deletionTimestamp = '' } }: Resource): string {
   return `${uid} ${generation} ${deletionTimestamp}`
 }

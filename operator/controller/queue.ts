@@ -1,21 +1,21 @@
 import type { Clock } from '../../kubernetes/clock.ts'
 
-/** Where a key goes: `front` for what somebody just changed, `back` for what is merely looked at again. */
+/** Where a key waits: `front` for a resource that just changed, `back` for one that is reconciled again without a change. */
 export type Lane = 'front' | 'back'
 
-/** Keys that want to be worked on. A key is in one worker at a time, and waits in the queue at most once. */
+/** Keys to work on. A key is in one worker at a time, and is queued at most once. */
 export interface WorkQueue {
-  /** Asks for a key to be worked on as soon as possible; one that is being worked on is worked on once more. */
+  /** Queues a key. A key that is in a worker is worked on once more afterwards. */
   add: (key: string, lane?: Lane) => void
-  /** Lets nothing begin any more; resolves when what has begun is done. */
+  /** Starts nothing more; resolves when the workers are done. */
   stop: () => Promise<void>
   stats: () => QueueStats
 }
 
 export interface QueueStats {
-  /** Keys that could be worked on now. */
+  /** Keys that wait for a worker. */
   ready: number
-  /** Keys that wait for a time: a retry, or a look at something that expires. */
+  /** Keys that wait for a time: a retry, an expiry. */
   waiting: number
   running: number
   /** Failures since the start. */
@@ -24,17 +24,25 @@ export interface QueueStats {
   oldestMillis: number
 }
 
+export interface QueueFailure {
+  key: string
+  error: unknown
+  /** In a row, this one included. */
+  failures: number
+  retryMillis: number
+}
+
 export interface QueueOptions {
   workers: number
   /**
-   * Works on one key. Resolves with the milliseconds until it wants to look again, or undefined; rejects to be tried
-   * again with backoff.
+   * Works on one key. Resolves with the milliseconds until the key is queued again, or undefined; a rejection is
+   * retried with backoff.
    */
   work: (key: string) => Promise<number | undefined>
-  /** True for failures that are no fault of the key: everything then waits, and the key has not failed. */
+  /** True for errors that concern every key: the whole queue pauses, and no failure is counted. */
   isOutage?: (error: unknown) => boolean
-  /** Told of each failure. Must not throw. */
-  onFailure?: (failure: { key: string; error: unknown; failures: number; retryMillis: number }) => void
+  /** Called for each failure. Must not throw. */
+  onFailure?: (failure: QueueFailure) => void
   clock: Clock
   /** From 0 up to 1. */
   random: () => number
@@ -42,10 +50,10 @@ export interface QueueOptions {
 
 const FIRST_RETRY_MILLIS = 200
 const LONGEST_RETRY_MILLIS = 60_000
-const FIRST_HOLD_MILLIS = 250
-// Service has to be back within seconds of the outage's end.
-const LONGEST_HOLD_MILLIS = 4_000
-/** Of so many starts one is from the back, however much comes in at the front. */
+const FIRST_PAUSE_MILLIS = 250
+/** Work continues within seconds of the end of an outage. */
+const LONGEST_PAUSE_MILLIS = 4_000
+/** One start in this many is from the back lane, so that a busy front lane does not starve it. */
 const BACK_SHARE = 4
 
 /** Backoff before try number `failures` + 1: doubling, capped, and spread over its upper half. */
@@ -56,7 +64,7 @@ export function backoffMillis(failures: number, first: number, longest: number, 
 
 export function createQueue(options: QueueOptions): WorkQueue {
   const { workers, work, isOutage = () => false, onFailure = () => {}, clock, random } = options
-  // Maps keep their order, so each lane is a FIFO that knows since when a key waits.
+  // A Map keeps its order: each lane is a FIFO of keys with the time since when they wait.
   const lanes: Record<Lane, Map<string, number>> = { front: new Map(), back: new Map() }
   const waiting = new Map<string, { due: number; cancel: () => void }>()
   const running = new Map<string, { again: Lane | undefined }>()
@@ -64,15 +72,15 @@ export function createQueue(options: QueueOptions): WorkQueue {
   let retries = 0
   let starts = 0
   let outages = 0
-  let held: (() => void) | undefined
+  let cancelPause: (() => void) | undefined
   let stopped = false
   const drained = Promise.withResolvers<void>()
 
   function add(key: string, lane: Lane = 'front'): void {
     if (stopped) return
-    const atWork = running.get(key)
-    if (atWork) {
-      if (atWork.again !== 'front') atWork.again = lane
+    const inWorker = running.get(key)
+    if (inWorker) {
+      if (inWorker.again !== 'front') inWorker.again = lane
       return
     }
     stopWaiting(key)
@@ -102,7 +110,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 
   function start(): void {
-    if (stopped || held) return
+    if (stopped || cancelPause) return
     while (running.size < workers) {
       const key = next()
       if (key === undefined) return
@@ -133,7 +141,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
     } catch (error) {
       outage = isOutage(error)
       after = outage ? 0 : fail(key, error)
-      if (outage) hold()
+      if (outage) pauseAll()
     }
     const again = running.get(key)?.again
     running.delete(key)
@@ -153,19 +161,19 @@ export function createQueue(options: QueueOptions): WorkQueue {
     return retryMillis
   }
 
-  /** Nothing begins for a while. Whatever fails meanwhile in the same way does not prolong it. */
-  function hold(): void {
-    if (held) return
+  /** Workers start nothing for a while. Further outages in this time do not prolong it. */
+  function pauseAll(): void {
+    if (cancelPause) return
     outages += 1
-    held = clock.after(backoffMillis(outages, FIRST_HOLD_MILLIS, LONGEST_HOLD_MILLIS, random), () => {
-      held = undefined
+    cancelPause = clock.after(backoffMillis(outages, FIRST_PAUSE_MILLIS, LONGEST_PAUSE_MILLIS, random), () => {
+      cancelPause = undefined
       start()
     })
   }
 
   async function stop(): Promise<void> {
     stopped = true
-    held?.()
+    cancelPause?.()
     for (const key of waiting.keys()) stopWaiting(key)
     if (running.size > 0) await drained.promise
   }

@@ -1,50 +1,50 @@
-import type { ConditionState, ResourceOf } from '../view/resource_types.ts'
 import type { Kind, ResourceKey } from '../source/resource.ts'
 import type { ResourceEvent } from '../source/resource_source.ts'
+import type { ConditionState, ResourceOf } from '../view/resource_types.ts'
 import type { View } from '../view/view.ts'
 
 /**
- * Keeps the rows of one kind equal to its resources. Both methods are idempotent and level-triggered: they look at
- * what is there now, never at which event happened. Neither waits: it returns when to come back. "Not ready" is an
- * outcome; only the unexpected is thrown, and tried again with backoff.
+ * Keeps the rows of one kind equal to its resources. Both methods are idempotent and level-triggered: they act on the
+ * present state and do not know which event enqueued the resource. They never sleep; a result says when to come back.
+ * "Not ready" is a result. An exception is a failure, and the controller retries it with backoff.
  */
 export interface Reconciler<K extends Kind = Kind> {
   reconcile(resource: ResourceOf<K>, view: View): Promise<ReconcileResult>
 
   /**
-   * Removes everything that the resource granted. Resolves no Secret and no reference; what is not there is done.
-   * The controller removes the finalizer afterwards.
+   * Removes everything that a deleted resource granted. It reads no Secret and no reference, and takes "not there" for
+   * done. The controller removes the finalizer afterwards.
    */
   finalize(resource: ResourceOf<K>, view: View): Promise<void>
 
-  /** Removes at once what a resource granted that went without its finalizer; left out where the sweep is soon enough. */
+  /** Removes what a resource granted that went without its finalizer. Absent where the sweep is soon enough. */
   gone?(key: ResourceKey): Promise<void>
 }
 
-/** What a reconcile concluded. The controller, not the reconciler, writes it to `status`. */
+/** What a reconcile found. The controller, not the reconciler, writes it to `status`. */
 export interface ReconcileResult {
   /** The operator's own conditions, `Ready` among them. */
   conditions: ConditionState[]
   /** Members of status other than conditions; undefined removes one. */
   fields?: Record<string, unknown>
-  /** Entries of `status.approvals` to drop, by approver. */
+  /** Entries of `status.approvals` to remove, by approver. */
   removeApprovals?: string[]
-  /** When to look again even if nothing happens: an expiry, a rotation. */
+  /** When to reconcile again without an event: an expiry, a rotation. */
   requeueAt?: Date
-  /** True when rows changed that others rely on: whoever names this resource looks again. */
+  /** Rows changed that other resources use: the controller enqueues those. */
   changed?: boolean
-  /** Events beside those that the controller derives from conditions that turn False. Transitions only. */
+  /** Events other than those that follow from conditions that turn False. Transitions only. */
   events?: ResourceEvent[]
 }
 
 type Rest = Omit<ReconcileResult, 'conditions'> & { conditions?: ConditionState[] }
 
-/** `Ready=True`. Further conditions follow it. */
+/** `Ready=True`, followed by further conditions. */
 export function ready(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): ReconcileResult {
   return { conditions: [{ type: 'Ready', status: 'True', reason, message }, ...conditions], ...rest }
 }
 
-/** `Ready=False`, for a reason that somebody can do something about, or that time or another resource will settle. */
+/** `Ready=False`, for a reason that a person, time or another resource can change. */
 export function notReady(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): ReconcileResult {
   return { conditions: [{ type: 'Ready', status: 'False', reason, message }, ...conditions], ...rest }
 }

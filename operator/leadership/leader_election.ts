@@ -1,15 +1,16 @@
 import type { Logger } from 'pino'
+import { pause } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { heldRecord, isFree, releasedRecord } from './lease_record.ts'
 import type { Observed } from './lease_record.ts'
 import type { LeaseClient, StoredLease } from './lease_client.ts'
 import { backoffMillis } from '../controller/queue.ts'
 
-/** How long one leads without renewing, and how soon that is seen. */
+/** The three times of a Lease, as in client-go. */
 export interface LeaseTimes {
-  /** After which another may take a Lease that was not renewed. */
+  /** After which another process may take a Lease that was not renewed. */
   durationSeconds: number
-  /** After which a holder that could not renew stops writing; less than the duration, so that nobody else leads yet. */
+  /** After which a holder that could not renew stops writing. Less than the duration: no other process leads yet. */
   renewDeadlineMillis: number
   retryMillis: number
 }
@@ -18,7 +19,7 @@ export const LEASE_TIMES: LeaseTimes = { durationSeconds: 15, renewDeadlineMilli
 
 export interface ElectionOptions {
   lease: LeaseClient
-  /** Names this process; no other one ever uses the same name. */
+  /** The identity of this process; unique per start. */
   holder: string
   clock: Clock
   now: () => Date
@@ -27,34 +28,37 @@ export interface ElectionOptions {
   times?: LeaseTimes
 }
 
-/** One time of holding the Lease. */
+/** The time in which this process holds the Lease, once. */
 export interface Term {
-  /**
-   * False from the moment on at which another process may lead, also before anybody noticed: asked before each write.
-   */
+  /** False as soon as another process may lead, also before this process has read that from the Lease. */
   isLeading(): boolean
-  /** Aborted when the Lease was lost, or when this process is to stop. */
+  /** Aborted when the Lease is lost or the election is stopped. */
   signal: AbortSignal
 }
 
 export interface Election {
+  /** Asked before each write to the API server. */
   isLeading(): boolean
-  /** Rejects with what `lead` rejected with; resolves after `stop`, and when `lead` ended by itself. */
+  /** Rejects with what `runTerm` rejected with; resolves after `stop`, and when `runTerm` ended by itself. */
   ended: Promise<void>
-  /** Ends the term, waits for `lead`, then gives the Lease back. */
+  /** Ends the term, waits for `runTerm`, then releases the Lease. */
   stop(): Promise<void>
 }
 
+/** Does the work of one term until `term.signal` is aborted, then ends it and resolves. */
+export type RunTerm = (term: Term) => Promise<void>
+export type Elect = (runTerm: RunTerm) => Election
+
 /**
- * Calls `lead` whenever this process holds the Lease, one term at a time, until it is stopped. `lead` does its work
- * until `term.signal` is aborted, then ends it and resolves. The Lease keeps others from writing to the API server; what
- * a process that was asleep still sends to Postgres is refused there, by the epoch that `lead` takes first.
+ * Calls `runTerm` whenever this process holds the Lease, one term at a time, until it is stopped. The Lease keeps two
+ * processes from writing to the API server. It cannot stop what a suspended process sends later: Postgres refuses that
+ * by its epoch, which every term takes first.
  */
-export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => Promise<void>): Election {
+export function runElection(options: ElectionOptions, runTerm: RunTerm): Election {
   const { lease, holder, clock, now, random, log, times = LEASE_TIMES } = options
   const stopping = new AbortController()
   let observed: Observed | undefined
-  /** When the call began by which the Lease was last taken or kept. */
+  /** When the call that last took or renewed the Lease began. */
   let renewedAt: number | undefined
   let failures = 0
 
@@ -62,9 +66,9 @@ export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => 
     return renewedAt !== undefined && clock.now() - renewedAt < times.renewDeadlineMillis
   }
 
-  /** Takes or keeps the Lease; true when this process holds it. */
+  /** Takes or renews the Lease; true when this process holds it. */
   async function tryHold(): Promise<boolean> {
-    // Whoever holds it knows it, and writes without a look; one that changed is looked at.
+    // The holder renews without a read; the write fails if the Lease changed.
     const isHeld = observed?.record.holderIdentity === holder && (await write(observed))
     if (isHeld) return true
     const before = observed?.record.holderIdentity
@@ -92,19 +96,19 @@ export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => 
   }
 
   /** `unknown` while the API server does not answer. */
-  async function hold(): Promise<'held' | 'taken' | 'unknown'> {
+  async function attempt(): Promise<'held' | 'taken' | 'unknown'> {
     try {
       const isHeld = await tryHold()
       failures = 0
       return isHeld ? 'held' : 'taken'
     } catch (error) {
       failures += 1
-      if (failures === 1) log.warn({ err: error }, 'the Lease cannot be read or written; it is tried again')
+      if (failures === 1) log.warn({ err: error }, 'the Lease cannot be read or written; the operator retries')
       return 'unknown'
     }
   }
 
-  /** Spread, so that those who wait do not ask at the same moment. */
+  /** Spread, so that waiting processes do not send their requests at the same moment. */
   function nextTry(signal: AbortSignal): Promise<void> {
     const { retryMillis } = times
     const millis = failures > 0 ? backoffMillis(failures, retryMillis / 4, retryMillis, random) : retryMillis
@@ -113,7 +117,7 @@ export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => 
 
   async function acquire(): Promise<boolean> {
     while (!stopping.signal.aborted) {
-      if ((await hold()) === 'held') return true
+      if ((await attempt()) === 'held') return true
       await nextTry(stopping.signal)
     }
     return false
@@ -123,20 +127,20 @@ export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => 
   async function renew(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await nextTry(signal)
-      // Asked before the call as well: who was asleep does not take the Lease back and go on as if nothing had been.
+      // Also before the call: a process that was suspended must not renew and continue the same term.
       if (signal.aborted || !isLeading()) return
-      const state = await hold()
+      const state = await attempt()
       if (state === 'taken' || !isLeading()) return
     }
   }
 
   /** One term; true when another may follow. */
-  async function serve(): Promise<boolean> {
+  async function hold(): Promise<boolean> {
     log.info({ holder }, 'this process holds the Lease')
     const over = new AbortController()
     let lost = false
-    const work = lead({ signal: over.signal, isLeading: () => !lost && isLeading() }).finally(() => over.abort())
-    // Looked at below, which is later than it may fail.
+    const work = runTerm({ signal: over.signal, isLeading: () => !lost && isLeading() }).finally(() => over.abort())
+    // Awaited below; prevents an unhandled rejection until then.
     work.catch(() => undefined)
     await renew(AbortSignal.any([stopping.signal, over.signal]))
 
@@ -144,7 +148,7 @@ export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => 
     if (!stopping.signal.aborted) {
       lost = true
       renewedAt = undefined
-      if (!isDone) log.warn({ holder }, 'the Lease is lost: this process writes nothing until it holds it again')
+      if (!isDone) log.warn({ holder }, 'the Lease is lost: this process writes nothing until it holds the Lease again')
     }
     over.abort()
     await work
@@ -152,7 +156,7 @@ export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => 
   }
 
   async function run(): Promise<void> {
-    while ((await acquire()) && (await serve()));
+    while ((await acquire()) && (await hold()));
   }
 
   async function release(): Promise<void> {
@@ -166,13 +170,13 @@ export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => 
       await run()
     } finally {
       await release().catch((error: unknown) => {
-        log.debug({ err: error }, 'the Lease was not given back; it runs out')
+        log.debug({ err: error }, 'the Lease was not released; another process can take it when it expires')
       })
     }
   }
 
   const ended = runAndRelease()
-  // Whoever waits for it is told; until then it is nobody's surprise.
+  // Prevents an unhandled rejection until the caller awaits it.
   ended.catch(() => undefined)
   return {
     isLeading,
@@ -184,15 +188,16 @@ export function runWhileLeading(options: ElectionOptions, lead: (term: Term) => 
   }
 }
 
-function pause(clock: Clock, millis: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const end = (): void => {
-      cancel()
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const cancel = clock.after(millis, end)
-    signal.addEventListener('abort', end)
-  })
+/** One term that lasts until `stop`: no other process works on the same resources. */
+export function withoutElection(runTerm: RunTerm): Election {
+  const stopping = new AbortController()
+  const ended = runTerm({ isLeading: () => true, signal: stopping.signal })
+  return {
+    isLeading: () => true,
+    ended,
+    async stop() {
+      stopping.abort()
+      await ended.catch(() => undefined)
+    },
+  }
 }

@@ -1,27 +1,38 @@
+import { aborted } from 'node:util'
 import type { Logger } from 'pino'
 import type { Pool } from 'pg'
+import { pause } from '../../kubernetes/clock.ts'
+import type { Clock } from '../../kubernetes/clock.ts'
 import { isUnavailable } from '../../store/db.ts'
 import { migrate } from '../../store/migrate.ts'
 import { takeEpoch } from '../../store/operator_epoch.ts'
-import type { Clock } from '../../kubernetes/clock.ts'
-import type { ReconcilerDeps } from '../deps.ts'
-import type { ApprovalWatch } from '../enforcement/approval_watch.ts'
-import type { OperatorMetrics } from '../metrics.ts'
 import { backoffMillis } from '../controller/queue.ts'
 import type { QueueStats } from '../controller/queue.ts'
-import { startReconciling } from './reconciling.ts'
-import type { Reconciling } from './reconciling.ts'
+import { runResync } from '../controller/resync.ts'
+import { startControllers } from '../controllers.ts'
+import type { Controllers } from '../controllers.ts'
+import type { ReconcilerDeps } from '../deps.ts'
+import type { ApprovalWatch } from '../enforcement/approval_watch.ts'
+import { DEVELOPMENT } from '../enforcement/approval_enforcement.ts'
+import type { OperatorMetrics } from '../metrics.ts'
+import { runKeyringRolePruning } from '../realm/keyring/keyring_role.ts'
+import { driftReport } from '../rows/drift.ts'
+import { listIdentitiesOf } from '../rows/list_identities.ts'
 import { createRows } from '../rows/rows.ts'
-import type { Kind } from '../source/resource.ts'
-import type { ResourceSource } from '../source/resource_source.ts'
 import { PostgresAway, storeAccess } from '../rows/store_access.ts'
+import { sweepRows } from '../rows/sweep.ts'
+import type { Origin } from '../source/origin.ts'
+import type { Kind } from '../source/resource.ts'
+import type { RoleAssignmentResource } from '../view/resource_types.ts'
+import type { Election, Term } from './leader_election.ts'
 
 export interface LeadershipOptions {
+  origin: Origin
   pool: Pool
   databaseUrl: string
-  source: ResourceSource
-  /** Names this process, in the epoch and in audit chains. */
+  /** Names this process in the Lease, in the epoch and in audit chains. */
   holder: string
+  /** Kinds that were re-created and whose former rows the sweep may remove. */
   acceptEmpty: readonly Kind[]
   resyncMillis: number
   metrics: OperatorMetrics
@@ -29,90 +40,128 @@ export interface LeadershipOptions {
   random: () => number
   now: () => Date
   log: Logger
-  reconcilers: Omit<ReconcilerDeps, 'store' | 'rows'>
-  /** Where decisions are held by admission policies; `reconcilers.approvalEnforcement` is its `current`. */
-  enforcement?: ApprovalWatch | undefined
+  reconcilers: Pick<ReconcilerDeps, 'passwords' | 'baseUrl' | 'keyringNamespace' | 'licenseKeys'>
 }
 
-/** The way from a started process to one that writes: schema, epoch, rows, work. */
+/** This process as a candidate: it stands by, leads for a term, and may stand by again. */
 export interface Leadership {
-  begin(): void
-  isLeading(): boolean
-  /** Resolves when this process must not go on. */
+  /** Joins the election. */
+  start(): void
+  /** `standby`: another process leads. `starting`: this process holds the Lease and has no controllers yet. */
+  state(): 'standby' | 'starting' | 'leading'
+  /** Resolves when this process must end: another process raised the epoch, or the database is too new. */
   failed: Promise<Error>
-  metrics: OperatorMetrics
   stats(kind: Kind): QueueStats | undefined
+  /** Ends the term, waits for what has begun, releases the Lease. */
   stop(): Promise<void>
 }
 
 const FIRST_RETRY_MILLIS = 250
 const LONGEST_RETRY_MILLIS = 4_000
 
+/**
+ * The start and the end of a term. In this order, because each step relies on the one before:
+ *
+ * 1. Lease: `elect` calls `runTerm` while this process holds it; always, where resources come from a directory.
+ * 2. Fence: the schema is migrated and a new epoch is taken; from here on every write of a former leader fails.
+ * 3. Lists: the source catches up, so that it knows every resource that the former leader wrote rows for.
+ * 4. Rows are read, and rows whose resource is gone are swept.
+ * 5. Controllers reconcile every resource, then each that changes. Resync repeats 4 and 5.
+ * 6. The term ends when the Lease is lost or the process stops: controllers finish what they began, then the election
+ *    releases the Lease. A process that Postgres deposed ends: it was suspended, or another one leads without the Lease.
+ */
 export function createLeadership(options: LeadershipOptions): Leadership {
-  const { pool, databaseUrl, source, holder, metrics, clock, random, now, log } = options
+  const { origin, pool, holder, metrics, clock, random, now, log } = options
+  const { source } = origin
   const failure = Promise.withResolvers<Error>()
-  let reconciling: Reconciling | undefined
-  const stopping = Promise.withResolvers<void>()
-  let stopped = false
-  let trying: Promise<void> = Promise.resolve()
-  let cancelRetry = (): void => {}
+  let state: ReturnType<Leadership['state']> = 'standby'
+  let election: Election | undefined
+  let controllers: Controllers | undefined
+  let background: Promise<void>[] = []
 
-  async function lead(): Promise<Reconciling> {
-    const applied = await migrate(databaseUrl)
-    if (applied.length > 0) log.info({ migrations: applied }, 'the schema was brought up to date')
-    const epoch = await takeEpoch(pool, holder)
-    log.info({ epoch }, 'this operator leads')
-    // After the fence: whatever the former leader wrote into rows, its resource is known by now.
-    await Promise.race([source.catchUp?.(), stopping.promise])
-    if (stopped) throw new Error('stopped before it began')
-    const store = storeAccess({ pool, epoch, now, auditWriter: `operator/${holder}` })
-    const rows = createRows()
-    const deps = { ...options.reconcilers, store, rows }
-    const { acceptEmpty, resyncMillis, enforcement } = options
-    const surroundings = { source, deps, rows, metrics, log, clock, random }
-    return startReconciling({ ...surroundings, acceptEmpty, resyncMillis, enforcement, onDeposed: fail })
+  source.onResource((key) => controllers?.onResource(key))
+  source.onSecret((name) => controllers?.onSecret(name))
+
+  async function runTerm({ signal }: Term): Promise<void> {
+    state = 'starting'
+    const enforcement = origin.watchApprovals?.()
+    try {
+      await retryUntilPostgresAnswers(() => startTerm(signal, enforcement), signal)
+    } catch (error) {
+      failure.resolve(asError(error))
+    }
+    await aborted(signal, signal)
+    state = 'standby'
+    await Promise.all([enforcement?.stop(), controllers?.stop(), ...background])
+    controllers = undefined
   }
 
-  async function attempt(failures: number): Promise<void> {
-    try {
-      const started = await lead()
-      if (stopped) await started.stop()
-      else reconciling = started
-    } catch (error) {
-      if (stopped) return
-      if (!(error instanceof PostgresAway) && !isUnavailable(error)) {
-        fail(error instanceof Error ? error : new Error(String(error)))
+  async function startTerm(signal: AbortSignal, enforcement: ApprovalWatch | undefined): Promise<void> {
+    const applied = await migrate(options.databaseUrl)
+    if (applied.length > 0) log.info({ migrations: applied }, 'the schema was migrated')
+    const epoch = await takeEpoch(pool, holder)
+    log.info({ epoch }, 'this operator leads')
+
+    await Promise.race([source.catchUp?.(), aborted(signal, signal)])
+    if (signal.aborted) return
+
+    const store = storeAccess({ pool, epoch, now, auditWriter: `operator/${holder}` })
+    const rows = createRows()
+    const drift = driftReport(metrics, log)
+    const identities = listIdentitiesOf({ source, store, acceptEmpty: options.acceptEmpty })
+    const sweep = { source, store, rows, identities, log, reportDrift: drift.report }
+    const onDeposed = failure.resolve
+    await enforcement?.begin({
+      store,
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
+      cached: () => source.list('RoleAssignment') as RoleAssignmentResource[],
+      changed: () => controllers?.enqueue('Realm', 'RoleAssignment'),
+      onDeposed,
+    })
+    await rows.load(store.db)
+    const unswept = await sweepRows(sweep)
+    if (signal.aborted) return
+
+    const { reconcilers } = options
+    const approvalEnforcement = () => enforcement?.current() ?? DEVELOPMENT
+    const secrets = origin.secrets()
+    const deps = { ...reconcilers, store, rows, secrets, approvalEnforcement, metrics, reportDrift: drift.report }
+    const started = startControllers({ source, identities, deps, clock, random, log, onDeposed })
+    controllers = started
+    state = 'leading'
+    background = [
+      runResync({ ...options, sweep, unswept, drift, controllers: started, onDeposed, signal }),
+      runKeyringRolePruning({ ...reconcilers, role: origin.keyringRole, db: store.db, clock, log, signal }),
+    ]
+  }
+
+  /** Each attempt takes a new epoch, which costs nothing: the former one is this process's own. */
+  async function retryUntilPostgresAnswers(attempt: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        await attempt()
         return
+      } catch (error) {
+        if (signal.aborted) return
+        if (!(error instanceof PostgresAway) && !isUnavailable(error)) throw error
+        if (failures === 0) log.warn({ err: error }, 'PostgreSQL does not answer; the operator retries until it does')
+        await pause(clock, backoffMillis(failures + 1, FIRST_RETRY_MILLIS, LONGEST_RETRY_MILLIS, random), signal)
       }
-      if (failures === 0) log.warn({ err: error }, 'PostgreSQL does not answer: the operator waits for it')
-      const millis = backoffMillis(failures + 1, FIRST_RETRY_MILLIS, LONGEST_RETRY_MILLIS, random)
-      cancelRetry = clock.after(millis, () => {
-        trying = attempt(failures + 1)
-      })
     }
   }
 
-  /** Nothing is written any more; whoever started this process ends it. */
-  function fail(error: Error): void {
-    failure.resolve(error)
-  }
-
   return {
-    metrics,
     failed: failure.promise,
-    begin() {
-      trying = attempt(0)
+    start() {
+      election = origin.elect(runTerm)
+      election.ended.catch((error: unknown) => failure.resolve(asError(error)))
     },
-    isLeading: () => reconciling !== undefined,
-    stats: (kind) => reconciling?.stats(kind),
-    async stop() {
-      stopped = true
-      stopping.resolve()
-      cancelRetry()
-      await trying
-      await reconciling?.stop()
-      // Also where it had begun, and what comes after it failed.
-      await options.enforcement?.stop()
-    },
+    state: () => state,
+    stats: (kind) => controllers?.stats(kind),
+    stop: async () => election?.stop(),
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }

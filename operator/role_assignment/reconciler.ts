@@ -16,11 +16,12 @@ import type { Assignment, DecisionInput, DecisionResult, RealmForAssignment, Use
 import { parseGranted } from './granted.ts'
 import { statusDecisions } from './status_decisions.ts'
 
-type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement' | 'waited' | 'drifted'>
+type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement'> &
+  Partial<Pick<ReconcilerDeps, 'metrics' | 'reportDrift'>>
 
 /** Keeps the rows of `granted_roles` equal to what `decide` concludes on one RoleAssignment. */
 export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment'> {
-  const { store, approvalEnforcement, waited, drifted } = deps
+  const { store, approvalEnforcement, metrics, reportDrift } = deps
   /** The uid whose rows were written last, by `namespace/name`. */
   const writtenUids = new Map<string, string>()
 
@@ -50,8 +51,8 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
 
       const realmName = realm.admitted ? realm.name : undefined
       const applied = await applyDecision(store, resource, { realm: realmName, row }, result)
-      if (applied.drifted) drifted?.(`RoleAssignment ${path}: the granted roles were changed`)
-      for (const { until, seconds } of endedWaits(result, store.now())) waited?.(until, seconds)
+      if (applied.drifted) reportDrift?.(`RoleAssignment ${path}: the granted roles were changed`)
+      for (const { until, seconds } of endedWaits(result, store.now())) metrics?.waited(until, seconds)
       return reconcileResult(resource, result, applied.changed)
     },
 

@@ -22,7 +22,7 @@ export interface SweepDeps {
   rows: Rows
   identities: ListIdentities
   log: Logger
-  drifted: (what: string) => void
+  reportDrift: (row: string) => void
 }
 
 /**
@@ -76,7 +76,7 @@ function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRo
   return kind === 'Client' ? clients : users
 }
 
-async function sweepAssignments({ source, store, log, drifted }: SweepDeps): Promise<void> {
+async function sweepAssignments({ source, store, log, reportDrift }: SweepDeps): Promise<void> {
   // Rows first: what has one by now and is not there afterwards is gone. The other way round it may be new.
   const assignments = await listRoleAssignments(store.db)
   const uids = source.list('RoleAssignment').map(({ metadata }) => metadata.uid)
@@ -89,7 +89,7 @@ async function sweepAssignments({ source, store, log, drifted }: SweepDeps): Pro
   }
   // Grants whose assignment has not even a row: somebody wrote them by hand, or lost the other table.
   const strays = await store.transaction((db) => deleteStrayGrants(db, uids))
-  for (const uid of strays) drifted(`granted roles of uid ${uid}: there is no such RoleAssignment`)
+  for (const uid of strays) reportDrift(`granted roles of uid ${uid}: there is no such RoleAssignment`)
 }
 
 /** Forgets what time has made useless. */

@@ -4,12 +4,11 @@ import type { OperatorConfig } from '../../process/settings.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { approvalWatch } from '../enforcement/approval_watch.ts'
 import { clusterPolicyAccess } from '../enforcement/cluster_policy_access.ts'
-import { keyringRole } from '../realm/keyring/keyring_role.ts'
-import { runWhileLeading } from '../leadership/leader_election.ts'
+import { keyringRole, withReadableKeyrings } from '../realm/keyring/keyring_role.ts'
+import { runElection } from '../leadership/leader_election.ts'
 import type { Election } from '../leadership/leader_election.ts'
 import { leaseClient } from '../leadership/lease_client.ts'
 import type { LeaseClient } from '../leadership/lease_client.ts'
-import { withReadableKeyrings } from '../realm/keyring/readable_keyrings.ts'
 import type { Origin } from './origin.ts'
 import { createApiClient } from './cluster/api_client.ts'
 import { isStatus } from './cluster/api_error.ts'
@@ -56,15 +55,15 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
   // The Lease is what says whether the others may write; an answer that is late is worth nothing.
   const leaseCalls = createApiClient({ connect, mayWrite: () => true, clock, timeoutMillis: LEASE_CALL_MILLIS })
   const lease = noticing(leaseClient(leaseCalls, { namespace: leaseNamespace, name }), () => source.hurry())
-  const role = keyringRole({ client, namespace: keyringNamespace, monotonic: () => clock.now(), log })
+  const role = keyringRole({ client, namespace: keyringNamespace, clock, log })
 
   const secrets = withReadableKeyrings(source.secrets, role, keyringNamespace)
 
   return {
     source,
     secrets: () => secrets,
-    elect(lead) {
-      election = runWhileLeading({ lease, holder, clock, now, random, log }, lead)
+    elect(runTerm) {
+      election = runElection({ lease, holder, clock, now, random, log }, runTerm)
       return election
     },
     problem: () => lease.problem() ?? source.problem(),

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { OperatorConfig } from '../../process/settings.ts'
-import { OperatorConfigError } from '../operator_config_error.ts'
+import { OperatorConfigError } from '../operator_config.ts'
 import type { Origin } from './origin.ts'
 import { directorySource } from './directory/directory_source.ts'
 import { problemText } from './directory/problem.ts'
 import { keyText } from './resource.ts'
 import type { ResourceSource } from './resource_source.ts'
-import { alone } from '../leadership/turns.ts'
+import { withoutElection } from '../leadership/leader_election.ts'
 
 /** Manifests in a folder. One process works on it, so there is no election. */
 export function onDirectory(
@@ -38,7 +38,7 @@ export function onSource(source: ResourceSource): Origin {
   return {
     source,
     secrets: () => source.secrets,
-    elect: alone,
+    elect: withoutElection,
     mayBeAway: false,
     close: () => {},
   }

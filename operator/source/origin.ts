@@ -1,7 +1,7 @@
 import type { ApprovalWatch } from '../enforcement/approval_watch.ts'
 import type { KeyringRole } from '../realm/keyring/keyring_role.ts'
 import type { ResourceSource, SecretAccess } from './resource_source.ts'
-import type { Elect } from '../leadership/turns.ts'
+import type { Elect } from '../leadership/leader_election.ts'
 
 /** Where resources come from, and what comes with it. */
 export interface Origin {

@@ -1,38 +1,45 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
+import { pause } from '../../../kubernetes/clock.ts'
+import type { Clock } from '../../../kubernetes/clock.ts'
+import { KEYRING_LABEL } from '../../../keyring/keyring_secret.ts'
+import type { Db } from '../../../store/db.ts'
+import { listRealms } from '../../../store/realms.ts'
 import { APPLY_PATCH } from '../../source/cluster/api_client.ts'
 import type { ApiClient } from '../../source/cluster/api_client.ts'
 import { isStatus } from '../../source/cluster/api_error.ts'
 import { FIELD_MANAGER } from '../../source/cluster/api_object.ts'
 import { ResourceConflict } from '../../source/resource_source.ts'
+import type { SecretAccess, SecretName } from '../../source/resource_source.ts'
 
-/** The Role that servers are bound to: it names the Secrets that they may read. */
+/** The Role that servers are bound to; its `resourceNames` are the keyring Secrets that they may read. */
 export const KEYRING_ROLE = 'realmkeeper-keyrings'
 
-/** Says which keyrings servers may read. What fails is logged, and tried again with the next call: nothing else waits. */
+/** Keeps the Role up to date. A failed write is logged and repeated with the next call; it fails no reconcile. */
 export interface KeyringRole {
-  /** Adds a name. Resolves when the API server has it. */
+  /** Adds a name. Resolves when the API server has stored it. */
   allow(name: string): Promise<void>
-  /** These, and those that were added a moment ago, stay; all others go. */
+  /** Removes every name except these and those added within the last minute. */
   keepOnly(names: readonly string[]): Promise<void>
 }
 
 export interface KeyringRoleOptions {
   client: ApiClient
   namespace: string
-  /** Milliseconds that never go back. */
-  monotonic: () => number
+  clock: Pick<Clock, 'now'>
   log: Logger
 }
 
-/** How long the row of a realm may follow its keyring. */
-const MOMENT_MILLIS = 60_000
+/** The row of a realm is written at most this long after its keyring. */
+const ROW_LAG_MILLIS = 60_000
+const PRUNE_MILLIS = 60_000
 
-export function keyringRole({ client, namespace, monotonic, log }: KeyringRoleOptions): KeyringRole {
+export function keyringRole({ client, namespace, clock, log }: KeyringRoleOptions): KeyringRole {
   const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/roles/${KEYRING_ROLE}`
-  /** What the API server holds, as far as is known. */
+  /** The names that the API server stores, as last read or written. */
   let written: ReadonlySet<string> | undefined
   const added = new Map<string, number>()
-  // One after another: two that read the same would write over each other.
+  // One change at a time: two changes that read the same names would overwrite each other.
   let last: Promise<void> = Promise.resolve()
 
   function next(change: () => Promise<void>): Promise<void> {
@@ -41,7 +48,7 @@ export function keyringRole({ client, namespace, monotonic, log }: KeyringRoleOp
       if (error instanceof ResourceConflict) return
       log.error(
         { err: error },
-        `the Role ${namespace}/${KEYRING_ROLE} cannot be written: servers may not read new keyrings`,
+        `the Role ${namespace}/${KEYRING_ROLE} cannot be written: servers cannot read new keyrings`,
       )
     })
     return last
@@ -70,7 +77,7 @@ export function keyringRole({ client, namespace, monotonic, log }: KeyringRoleOp
 
   return {
     async allow(name) {
-      if (!added.has(name)) added.set(name, monotonic())
+      if (!added.has(name)) added.set(name, clock.now())
       if (written?.has(name)) return
       await next(async () => {
         const present = written ?? (await read())
@@ -81,42 +88,74 @@ export function keyringRole({ client, namespace, monotonic, log }: KeyringRoleOp
 
     keepOnly(names) {
       return next(async () => {
-        for (const [name, at] of added) if (monotonic() - at > MOMENT_MILLIS) added.delete(name)
+        for (const [name, at] of added) if (clock.now() - at > ROW_LAG_MILLIS) added.delete(name)
         const wanted = new Set([...names, ...added.keys()])
         const present = await read()
-        if (isSame(present, wanted)) written = present
+        if (isDeepStrictEqual(present, wanted)) written = present
         else await write(wanted)
       })
     },
   }
 }
 
-/** Without names there is no rule: one without `resourceNames` would be the right to every Secret of the namespace. */
+/**
+ * Until `signal` is aborted: every minute removes the keyrings of deleted realms from the Role, and restores a Role that
+ * another client changed. Where there is no Role (a directory) it returns at once.
+ */
+export async function runKeyringRolePruning(options: {
+  role: KeyringRole | undefined
+  db: Db
+  keyringNamespace: string
+  clock: Clock
+  log: Logger
+  signal: AbortSignal
+}): Promise<void> {
+  const { role, db, keyringNamespace, clock, log, signal } = options
+  if (!role) return
+  while (!signal.aborted) {
+    await pause(clock, PRUNE_MILLIS, signal)
+    if (signal.aborted) return
+    const realms = await listRealms(db).catch((error: unknown) => {
+      log.debug({ err: error }, 'the realms cannot be read; the keyring Role is pruned a minute later')
+      return undefined
+    })
+    // After the term another process may have written realms that this list lacks.
+    if (!realms || signal.aborted) continue
+    const here = realms.filter((realm) => realm.keyringNamespace === keyringNamespace)
+    await role.keepOnly(here.map(({ keyringName }) => keyringName))
+  }
+}
+
+/** Adds each keyring that the operator creates or reads to the Role, before a row names it to servers. */
+export function withReadableKeyrings(secrets: SecretAccess, role: KeyringRole, keyringNamespace: string): SecretAccess {
+  function isKeyring({ namespace }: SecretName, labels: Record<string, string>): boolean {
+    return namespace === keyringNamespace && labels[KEYRING_LABEL] === 'true'
+  }
+  return {
+    ...secrets,
+    async read(name) {
+      const secret = await secrets.read(name)
+      if (secret && isKeyring(name, secret.labels)) await role.allow(name.name)
+      return secret
+    },
+    async create(desired) {
+      if (isKeyring(desired, desired.labels)) await role.allow(desired.name)
+      return secrets.create(desired)
+    },
+  }
+}
+
+/** No names, no rule: a rule without `resourceNames` would grant every Secret of the namespace. */
 export function rulesFor(names: readonly string[]): object[] {
   if (names.length === 0) return []
   return [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'], resourceNames: names.toSorted() }]
 }
 
-/** Nothing, unless the rules are what is written here: anything else is put right. */
+/** The names in a Role whose rules are as `rulesFor` writes them; none otherwise, so that the Role is written again. */
 function namesIn(role: object): Set<string> {
   const rules: unknown = Reflect.get(role, 'rules')
   const [rule]: unknown[] = Array.isArray(rules) ? rules : []
   const names: unknown = typeof rule === 'object' && rule !== null ? Reflect.get(rule, 'resourceNames') : undefined
   const texts = Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []
-  return JSON.stringify(sorted(rules ?? [])) === JSON.stringify(sorted(rulesFor(texts))) ? new Set(texts) : new Set()
-}
-
-/** With members in one order, as `JSON.stringify` of two equal values needs it. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([name, member]) => [name, sorted(member)]),
-  )
-}
-
-function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.size === other.size && [...one].every((name) => other.has(name))
+  return isDeepStrictEqual(rules ?? [], rulesFor(texts)) ? new Set(texts) : new Set()
 }

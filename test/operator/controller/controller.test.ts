@@ -18,7 +18,15 @@ test('one that waited, went and came back is as new: nothing is said of it soone
   }
   const reconciler = { reconcile: () => Promise.reject(new Error('not reached')), finalize: async () => {} }
   const log = createLog({ name: 'test', level: 'error' })
-  const rest = { log, clock, random: () => 0, now: () => new Date(), wakeUsersOf: () => {}, onDeposed: () => {} }
+  const rest = {
+    log,
+    clock,
+    random: () => 0,
+    now: () => new Date(),
+    enqueueUsersOf: () => {},
+    onDeposed: () => {},
+    onReconciled: () => {},
+  }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a waiting object is asked
   const controller = createController('User', reconciler, 1, { source, view, ...rest } as unknown as ControllerDeps)
   const metadata = { name: 'alice', namespace: 'shop', generation: 1, resourceVersion: '1', creationTimestamp: '' }

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
 import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
 import type { Clock } from '../../../kubernetes/clock.ts'
@@ -7,13 +8,11 @@ import { clusterPolicyAccess } from '../../../operator/enforcement/cluster_polic
 import { createOperatorMetrics } from '../../../operator/metrics.ts'
 import type { OperatorMetrics } from '../../../operator/metrics.ts'
 import { passwordHasher } from '../../../operator/user/password_hash.ts'
-import { startReconciling } from '../../../operator/leadership/reconciling.ts'
+import { withoutElection } from '../../../operator/leadership/leader_election.ts'
+import { createLeadership } from '../../../operator/leadership/leadership.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
-import { createRows } from '../../../operator/rows/rows.ts'
 import { clusterSource } from '../../../operator/source/cluster/cluster_source.ts'
-import { storeAccess } from '../../../operator/rows/store_access.ts'
 import { createLog } from '../../../process/log.ts'
-import { takeEpoch } from '../../../store/operator_epoch.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { APPLY_PATCH, MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
@@ -87,39 +86,40 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
       random: Math.random,
       log,
     })
-    const enforcement = approvalWatch({ access, required, trustExisting, clock: FAST, log })
-    const epoch = await takeEpoch(database.pool, 'test')
-    const store = storeAccess({ pool: database.pool, epoch, now: () => new Date(), auditWriter: 'operator/test' })
-    const rows = createRows()
     metrics = createOperatorMetrics(source, () => undefined)
     await source.start()
-    const reconciling = await startReconciling({
-      source,
-      rows,
-      deps: {
-        store,
-        rows,
-        secrets: source.secrets,
+    const leadership = createLeadership({
+      origin: {
+        source,
+        secrets: () => source.secrets,
+        elect: withoutElection,
+        mayBeAway: true,
+        watchApprovals: () => approvalWatch({ access, required, trustExisting, clock: FAST, log }),
+        close: () => undefined,
+      },
+      pool: database.pool,
+      databaseUrl: database.url,
+      holder: 'test',
+      acceptEmpty: [],
+      resyncMillis: 600_000,
+      metrics,
+      clock: processClock,
+      random: Math.random,
+      now: () => new Date(),
+      log,
+      reconcilers: {
         passwords: passwordHasher(),
-        log,
         baseUrl: 'http://localhost:8080',
         keyringNamespace: namespace,
         licenseKeys: [],
-        approvalEnforcement: () => enforcement.current(),
       },
-      resyncMillis: 600_000,
-      enforcement,
-      metrics,
-      log,
-      clock: processClock,
-      random: Math.random,
-      acceptEmpty: [],
-      onDeposed: () => undefined,
     })
+    leadership.start()
+    await eventually(() => expect(leadership.state()).toBe('leading'))
     const started: Running = {
       async stop() {
         running.delete(started)
-        await reconciling.stop()
+        await leadership.stop()
         await source.stop()
         client.close()
       },

@@ -1,7 +1,7 @@
 // A process of its own that leads while it holds a Lease, and writes to Postgres as an operator does: run by the tests,
 // which put it to sleep. Says on standard output what happens to it.
 import { processClock } from '../../../kubernetes/clock.ts'
-import { runWhileLeading } from '../../../operator/leadership/leader_election.ts'
+import { runElection } from '../../../operator/leadership/leader_election.ts'
 import type { Term } from '../../../operator/leadership/leader_election.ts'
 import { leaseClient } from '../../../operator/leadership/lease_client.ts'
 import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
@@ -36,7 +36,7 @@ async function lead({ signal }: Term): Promise<void> {
 
 // Timers of the clock keep no process alive.
 const alive = setInterval(() => {}, 60_000)
-const election = runWhileLeading(
+const election = runElection(
   {
     lease: leaseClient(client, { namespace: 'default', name: lease }),
     holder,

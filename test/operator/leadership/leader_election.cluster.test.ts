@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { processClock } from '../../../kubernetes/clock.ts'
-import { runWhileLeading } from '../../../operator/leadership/leader_election.ts'
+import { runElection } from '../../../operator/leadership/leader_election.ts'
 import type { Election, LeaseTimes, Term } from '../../../operator/leadership/leader_election.ts'
 import { leaseClient } from '../../../operator/leadership/lease_client.ts'
 import type { LeaseRecord } from '../../../operator/leadership/lease_record.ts'
@@ -63,7 +63,7 @@ describe('row 120: who leads', () => {
     const terms: Term[] = []
     const connect = () => loadKubeConfig({ file: as.kubeconfig })
     const client = createApiClient({ connect, mayWrite: () => true, clock: processClock, timeoutMillis: 500 })
-    const election = runWhileLeading(
+    const election = runElection(
       {
         lease: leaseClient(client, { namespace: 'default', name }),
         holder,

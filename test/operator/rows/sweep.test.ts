@@ -52,10 +52,10 @@ test.each(['look', 'write'])(
     }
     const identities = { load: async () => {}, areSame: () => true, record: async () => {} }
     const drifts: string[] = []
-    const drifted = (what: string): void => void drifts.push(what)
+    const reportDrift = (row: string): void => void drifts.push(row)
     const log = createLog({ name: 'test', level: 'error' })
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a sweep of assignments asks
-    const deps = { source, store: slow, rows: {}, identities, log, drifted } as unknown as SweepDeps
+    const deps = { source, store: slow, rows: {}, identities, log, reportDrift } as unknown as SweepDeps
     expect(await sweepRows(deps)).toEqual(['Realm', 'Client', 'User'])
 
     expect(isThere).toBe(true)

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keyringRole, rulesFor } from '../../../../operator/realm/keyring/keyring_role.ts'
+import { keyringRole, rulesFor, withReadableKeyrings } from '../../../../operator/realm/keyring/keyring_role.ts'
 import type { KeyringRole } from '../../../../operator/realm/keyring/keyring_role.ts'
-import { withReadableKeyrings } from '../../../../operator/realm/keyring/readable_keyrings.ts'
 import { createApiClient } from '../../../../operator/source/cluster/api_client.ts'
 import { loadKubeConfig } from '../../../../operator/source/cluster/kube_config.ts'
 import type { DesiredSecret, SecretAccess } from '../../../../operator/source/resource_source.ts'
@@ -30,7 +29,7 @@ describe('the Role that names the live keyrings', () => {
     role = keyringRole({
       client: client(),
       namespace: 'keys',
-      monotonic: () => time,
+      clock: { now: () => time },
       log: createLog({ name: 'test', level: 'debug', destination: { write: (line) => void logged.push(line) } }),
     })
   })

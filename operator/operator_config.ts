@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { importLicenseKey } from '../keyring/license.ts'
+import type { LicenseKey } from '../keyring/license.ts'
+import { PlainError } from '../process/plain_error.ts'
+import { KINDS } from './source/resource.ts'
+import type { Kind } from './source/resource.ts'
+
+/** The configuration cannot be used; the message says what to change. */
+export class OperatorConfigError extends PlainError {
+  override readonly name = 'OperatorConfigError'
+}
+
+/** The kinds in the value of `--accept-empty`. Throws OperatorConfigError. */
+export function parseAcceptEmpty(listed: string | undefined): Kind[] {
+  return (listed?.split(',') ?? []).map((text) => {
+    const kind = KINDS.find((each) => each === text.trim())
+    if (!kind) throw new OperatorConfigError(`--accept-empty: must list kinds, ${KINDS.join(', ')}`)
+    return kind
+  })
+}
+
+/** The keys in the file of `--license-keys`. Throws OperatorConfigError, and LicenseKeyError for a key that is no public Ed25519 JWK. */
+export function readLicenseKeys(file: string | undefined): LicenseKey[] {
+  const keys = file === undefined ? [] : readJwkSet(file)
+  for (const key of keys) importLicenseKey(key)
+  return keys
+}
+
+function readJwkSet(file: string): LicenseKey[] {
+  try {
+    const set: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (typeof set === 'object' && set !== null && 'keys' in set && Array.isArray(set.keys)) return set.keys
+  } catch (error) {
+    // The parser's message would quote the file.
+    const why = error instanceof SyntaxError ? 'it is not JSON' : 'it cannot be read'
+    throw new OperatorConfigError(`--license-keys ${file}: ${why}`)
+  }
+  throw new OperatorConfigError(`--license-keys ${file}: it is not a JWK Set, an object with the member "keys"`)
+}
