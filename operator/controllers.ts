@@ -5,14 +5,15 @@ import { clientReconciler } from './client/reconciler.ts'
 import { createController, queueKey } from './controller/controller.ts'
 import type { Controller } from './controller/controller.ts'
 import { createDispatch } from './controller/dispatch.ts'
+import type { Dispatch } from './controller/dispatch.ts'
 import type { QueueStats } from './controller/queue.ts'
 import type { Reconciler } from './controller/reconciler.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import { realmReconciler } from './realm/reconciler.ts'
 import { roleAssignmentReconciler } from './role_assignment/reconciler.ts'
 import type { ListIdentities } from './rows/list_identities.ts'
-import type { Kind, Resource, ResourceKey } from './source/resource.ts'
-import type { ResourceSource, SecretName } from './source/resource_source.ts'
+import type { Kind, Resource } from './source/resource.ts'
+import type { ResourceSource } from './source/resource_source.ts'
 import { userReconciler } from './user/reconciler.ts'
 import { relationIndex } from './view/relation_index.ts'
 import { clientRelations, realmRelations, roleAssignmentRelations, userRelations } from './view/relations.ts'
@@ -52,15 +53,9 @@ type ControllerTable = {
 }
 
 /** The controllers of all kinds, for one term. */
-export interface Controllers {
-  /** A resource appeared, changed or went. */
-  onResource(key: ResourceKey): void
-  /** A Secret appeared, changed or went. */
-  onSecret(name: SecretName): void
+export interface Controllers extends Omit<Dispatch, 'enqueueUsersOf'> {
   /** Enqueues every resource of these kinds. */
   enqueue(...kinds: Kind[]): void
-  /** Enqueues every resource, in the order in which kinds depend on each other. */
-  enqueueAll(): void
   /** Keys that are ready or in a worker. */
   pending(): number
   stats(kind: Kind): QueueStats
@@ -80,9 +75,9 @@ export interface StartControllersOptions {
 
 /** Starts one controller per kind and enqueues every resource. Rows are loaded and swept before. */
 export function startControllers(options: StartControllersOptions): Controllers {
-  const { source, deps } = options
+  const { source, identities, deps, clock, random, log, onDeposed } = options
   const index = relationIndex()
-  const view = createView(source, index, deps.rows, (kind) => !options.identities.areSame(kind))
+  const view = createView(source, index, deps.rows, (kind) => !identities.areSame(kind))
   const table = controllerTable(deps)
   const dispatch = createDispatch({
     source,
@@ -94,11 +89,15 @@ export function startControllers(options: StartControllersOptions): Controllers 
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it ties the kind to its reconciler
   const start = <K extends Kind>(kind: K): Controller =>
     createController(kind, table[kind].reconciler, table[kind].workers, {
-      ...options,
+      source,
       view,
+      log,
+      clock,
+      random,
+      onDeposed,
       now: deps.store.now,
       enqueueUsersOf: dispatch.enqueueUsersOf,
-      onReconciled: deps.metrics.reconciled,
+      onReconciled: (reconciled, result) => deps.metrics.reconciled(reconciled, result),
     })
   const controllers: Record<Kind, Controller> = {
     Realm: start('Realm'),
@@ -110,14 +109,12 @@ export function startControllers(options: StartControllersOptions): Controllers 
   dispatch.enqueueAll()
 
   return {
-    onResource: dispatch.onResource,
-    onSecret: dispatch.onSecret,
+    ...dispatch,
     enqueue(...kinds) {
       for (const kind of kinds) {
         for (const { metadata } of source.list(kind)) controllers[kind].enqueue(queueKey(metadata), 'back')
       }
     },
-    enqueueAll: dispatch.enqueueAll,
     pending: () => all.map((each) => each.stats()).reduce((sum, { ready, running }) => sum + ready + running, 0),
     stats: (kind) => controllers[kind].stats(),
     async stop() {

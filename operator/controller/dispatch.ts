@@ -9,12 +9,14 @@ import type { Lane } from './queue.ts'
 
 /** Turns a change of a resource or a Secret into queue keys: its own, and those of the resources that use it. */
 export interface Dispatch {
-  onResource(key: ResourceKey): void
-  onSecret(name: SecretName): void
+  /** A resource appeared, changed or went. */
+  onResource: (key: ResourceKey) => void
+  /** A Secret appeared, changed or went. */
+  onSecret: (name: SecretName) => void
   /** Enqueues every resource, in the order in which kinds depend on each other. */
-  enqueueAll(): void
+  enqueueAll: () => void
   /** Enqueues the resources that use this one. */
-  enqueueUsersOf(key: ResourceKey): void
+  enqueueUsersOf: (key: ResourceKey) => void
 }
 
 /** More users of a resource than this go to the back lane, behind what people are editing. */

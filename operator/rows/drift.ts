@@ -3,9 +3,9 @@ import type { OperatorMetrics } from '../metrics.ts'
 
 /** Counts and logs rows that another client of the database changed and that the operator restores. */
 export interface DriftReport {
-  report(row: string): void
+  report: (row: string) => void
   /** A resync begins: its first rows are logged again. */
-  reset(): void
+  reset: () => void
 }
 
 /** Log lines per resync: a table that was emptied has thousands of rows with one cause. */
