@@ -27,7 +27,7 @@ export async function lockDirectory(path: string, as: { file: string; holder: st
     const holder = await liveHolder(found)
     if (holder !== undefined || tries > MOST_TRIES) {
       const who = `another ${as.holder} (process ${holder ?? 'unknown'})`
-      throw new DirectoryLocked(`${who} serves ${path}: end it, or choose another --state-dir`)
+      throw new DirectoryLocked(`${who} uses ${path}: end it, or choose another --state-dir`)
     }
     // Somebody may be about to write it.
     if (found === '' && tries < MOST_TRIES) await sleep(WRITING_MILLIS)

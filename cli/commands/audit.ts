@@ -76,8 +76,11 @@ async function databaseUrlOf(command: Command): Promise<string> {
       'which database? Give --database-url (REALMKEEPER_DATABASE_URL), or --dir (REALMKEEPER_DIR) of a running "realmkeeper dev"',
     )
   }
-  const { devDatabaseUrl } = await import('../audit/dev_database.ts')
-  return devDatabaseUrl(stateDirectoryOf(dir, stateDir))
+  const { runningPostgresUrl } = await import('../dev/embedded_postgres.ts')
+  const state = stateDirectoryOf(dir, stateDir)
+  const url = await runningPostgresUrl(`${state}/postgres`)
+  if (url !== undefined) return url
+  throw new PlainError(`no database is running for ${state}: start "realmkeeper dev", or give --database-url`)
 }
 
 function unreadable(error: unknown): never {

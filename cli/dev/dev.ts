@@ -1,54 +1,60 @@
 import { statSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Held } from '../../operator/source/directory/held_object.ts'
 import { readState } from '../../operator/source/directory/state_file.ts'
 import { childEnvironment } from '../../process/config.ts'
 import type { DevConfig } from '../../process/settings.ts'
 import { lockDirectory } from '../../process/directory_lock.ts'
+import { listen } from '../../process/listen.ts'
 import { createLog } from '../../process/log.ts'
+import { isPlainError, PlainError } from '../../process/plain_error.ts'
 import { handleShutdown } from '../../process/shutdown.ts'
 import type { Shutdown } from '../../process/shutdown.ts'
-import { isPlainError, PlainError } from '../../process/plain_error.ts'
-import { runChild } from './child_process.ts'
-import { issueMissingLicenses, keepLicenseKey } from './dev_license.ts'
-import { keepPostgres } from './kept_postgres.ts'
+import { startChild } from './child_process.ts'
+import { createLicenseKey, issueMissingLicenses } from './dev_license.ts'
+import { startSupervisedPostgres } from './embedded_postgres.ts'
 import { readableLine } from './log_line.ts'
-import { refuseOccupiedPorts } from './ports.ts'
-import { readyTable } from './ready_table.ts'
-import { stateDirectoryOf } from './state_directory.ts'
-import { openStateDirectory } from './state_version.ts'
-import { untilReady, untilSettled } from './until_ready.ts'
+import { readyTable, untilSettled } from './ready_table.ts'
+import { repeat } from './repeat.ts'
+import { openStateDirectory, stateDirectoryOf } from './state_directory.ts'
 
 export interface DevOptions {
   /** The directory of manifests. */
   directory: string
   config: DevConfig
-  /** Said below the table: what can be done now. */
-  closingWords: (baseUrl: string) => string
-  say: (line: string) => void
+  /** Printed below the table: what the user can do next. */
+  nextSteps: (baseUrl: string) => string
+  print: (line: string) => void
   now: () => Date
 }
 
-const DEADLINE_MILLIS = 20_000
+const SHUTDOWN_DEADLINE_MILLIS = 20_000
 const CHILD_SHUTDOWN_SECONDS = 8
-const LICENSE_LOOK_MILLIS = 500
+const LICENSE_CHECK_MILLIS = 500
+/** The processes of a killed `dev` need a moment to end and free their ports. */
+const PORT_TRIES = 8
+const PORT_RETRY_MILLIS = 200
 
 /**
- * Runs PostgreSQL, the operator and the server on one machine until it is told to end. Resolves when all is ready and
- * the table is said; a start that fails ends the process with 1, everything that had started being stopped before.
+ * Runs PostgreSQL, the operator and the server on one machine until a signal arrives. Resolves when all are ready and
+ * the table is printed. A start that fails stops everything that had started and exits with 1.
  */
 export async function runDev(options: DevOptions): Promise<void> {
-  const { config, say } = options
-  const print = (line: string, from: string): void => {
+  const { config, print } = options
+  const printLog = (line: string, from: string): void => {
     const readable = readableLine(line, from, config.logLevel)
-    if (readable !== undefined) say(readable)
+    if (readable !== undefined) print(readable)
   }
-  const log = createLog({ name: 'dev', level: 'warn', destination: { write: (line) => print(line.trimEnd(), 'dev') } })
-  const shutdown = handleShutdown({ log, deadlineMillis: DEADLINE_MILLIS, signals: ['SIGTERM', 'SIGINT', 'SIGHUP'] })
+  const destination = { write: (line: string) => printLog(line.trimEnd(), 'dev') }
+  const log = createLog({ name: 'dev', level: 'warn', destination })
+  const signals: NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
+  const shutdown = handleShutdown({ log, deadlineMillis: SHUTDOWN_DEADLINE_MILLIS, signals })
   try {
-    await start(options, shutdown, print)
+    await start(options, shutdown, printLog)
   } catch (error) {
-    // Ctrl-C while it starts: what then fails, fails because of it.
+    // After a signal during the start, further failures are its consequence.
     if (!shutdown.signal.aborted) {
       if (!isPlainError(error)) throw error
       console.error(`realmkeeper: ${error.message}`)
@@ -58,88 +64,88 @@ export async function runDev(options: DevOptions): Promise<void> {
 }
 
 async function start(
-  options: DevOptions,
+  { directory, config, nextSteps, print, now }: DevOptions,
   shutdown: Shutdown,
-  print: (line: string, from: string) => void,
+  printLog: (line: string, from: string) => void,
 ): Promise<void> {
-  const { directory, config, say, now } = options
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
     throw new PlainError(`${directory} is not a directory: give one that holds manifests, or --quickstart`)
   }
   const stateDir = stateDirectoryOf(directory, config.stateDir)
   await openStateDirectory(stateDir)
   shutdown.add('state directory', await lockDirectory(stateDir, { file: 'dev.lock', holder: '"realmkeeper dev"' }))
-  await refuseOccupiedPorts(config)
+  await requireFreePorts(config)
 
   const began = now().getTime()
-  const since = (): string => `${((now().getTime() - began) / 1000).toFixed(1)} s`
-  say(`manifests  ${shownPath(directory)}`)
-  say(`state      ${shownPath(stateDir)}`)
-  const postgres = await keepPostgres(`${stateDir}/postgres`, { say })
+  const elapsed = (): string => `${((now().getTime() - began) / 1000).toFixed(1)} s`
+  print(`manifests  ${shortPath(directory)}`)
+  print(`state      ${shortPath(stateDir)}`)
+  const postgres = await startSupervisedPostgres(`${stateDir}/postgres`, { print })
   shutdown.add('PostgreSQL', () => postgres.stop())
-  say(`PostgreSQL is running on port ${postgres.port} (${since()})`)
+  print(`PostgreSQL is running on port ${postgres.port} (${elapsed()})`)
 
   const baseUrl = `http://localhost:${config.listenPort}`
-  const licenseKeys = await keepLicenseKey(stateDir)
+  const licenseKeys = await createLicenseKey(stateDir)
   const common = ['--base-url', baseUrl, '--listen-host', config.listenHost, '--log-level', config.logLevel]
   common.push('--shutdown-seconds', String(CHILD_SHUTDOWN_SECONDS))
   const run = async (name: 'operator' | 'server', healthPort: number, args: string[]): Promise<void> => {
-    const child = runChild({
+    const child = startChild({
       name,
       args: [...common, '--health-listen-port', String(healthPort), ...args],
       env: childEnvironment({ REALMKEEPER_DATABASE_URL: postgres.url }),
-      onLine: (line) => print(line, name),
-      onEnd: (how, waitMillis) => say(`the ${name} ended (${how}); starting it again in ${waitMillis / 1000} s`),
+      host: config.listenHost,
+      healthPort,
+      onLine: (line) => printLog(line, name),
+      onRestart: (ended, wait) => print(`the ${name} ended (${ended}); starting it again in ${wait / 1000} s`),
     })
     shutdown.add(name, () => child.stop())
-    await untilReady({
-      name,
-      port: healthPort,
-      host: config.listenHost,
-      firstEnd: child.firstEnd,
-      signal: shutdown.signal,
-    })
-    child.keep()
-    say(`the ${name} is ready (${since()})`)
+    await child.untilReady(shutdown.signal)
+    print(`the ${name} is ready (${elapsed()})`)
   }
-  // One after the other: a server that starts before the schema is there would say so.
-  const reads = ['--dir', directory, '--state-dir', stateDir, '--license-keys', licenseKeys]
-  await run('operator', config.operatorHealthPort, reads)
-  const serves = ['--listen-port', String(config.listenPort), '--keyring-dir', `${stateDir}/secrets`]
-  await run('server', config.healthPort, serves)
-  keepLicensed(stateDir, shutdown, say, now)
+  // The operator first: it migrates the schema, and a server without one would log errors.
+  const manifests = ['--dir', directory, '--state-dir', stateDir, '--license-keys', licenseKeys]
+  await run('operator', config.operatorHealthPort, manifests)
+  const served = ['--listen-port', String(config.listenPort), '--keyring-dir', `${stateDir}/secrets`]
+  await run('server', config.healthPort, served)
 
-  const table = await untilSettled(() => readyTable(heldBy(stateDir).values()), shutdown.signal)
-  say('')
-  for (const line of table) say(line)
-  say('')
-  say(`Ready at ${baseUrl} (${since()}). Edit the manifests, and what you save is served. Ctrl-C ends it.`)
-  say('')
-  say(options.closingWords(baseUrl))
+  async function issueLicenses(): Promise<void> {
+    for (const line of await issueMissingLicenses(stateDir, readHeld(stateDir), now())) print(line)
+  }
+  shutdown.add('licenses', repeat(issueLicenses, { millis: LICENSE_CHECK_MILLIS, print }))
+
+  const table = await untilSettled(() => readyTable(readHeld(stateDir).values()), shutdown.signal)
+  print(['', ...table, ''].join('\n'))
+  print(`Ready at ${baseUrl} (${elapsed()}). Changes to the manifests take effect when saved. Ctrl-C ends it.\n`)
+  print(nextSteps(baseUrl))
 }
 
-/** A Realm may refer to a license at any time, so this looks for as long as `dev` runs. */
-function keepLicensed(stateDir: string, shutdown: Shutdown, say: (line: string) => void, now: () => Date): void {
-  async function look(): Promise<void> {
-    for (const line of await issueMissingLicenses(stateDir, heldBy(stateDir), now())) say(line)
+/** Checks all ports before anything starts, so that one message names the flag. Throws ListenError. */
+async function requireFreePorts({ listenHost: host, ...config }: DevConfig): Promise<void> {
+  const ports = [
+    { host, port: config.listenPort, flag: '--listen-port' },
+    { host, port: config.healthPort, flag: '--health-listen-port' },
+    { host, port: config.operatorHealthPort, flag: '--operator-health-listen-port' },
+  ]
+  for (const at of ports) {
+    for (let attempt = 1; ; attempt++) {
+      const server = createServer()
+      try {
+        await listen(server, at)
+        await new Promise((resolve) => server.close(resolve))
+        break
+      } catch (error) {
+        if (attempt === PORT_TRIES) throw error
+        await sleep(PORT_RETRY_MILLIS)
+      }
+    }
   }
-
-  let looking: Promise<void> | undefined
-  const timer = setInterval(() => {
-    looking ??= look()
-      .catch((error: unknown) => say(error instanceof Error ? error.message : String(error)))
-      .finally(() => {
-        looking = undefined
-      })
-  }, LICENSE_LOOK_MILLIS)
-  shutdown.add('licenses', () => clearInterval(timer))
 }
 
-function heldBy(stateDir: string): ReadonlyMap<string, Held> {
+function readHeld(stateDir: string): ReadonlyMap<string, Held> {
   return readState(stateDir)?.held ?? new Map<string, Held>()
 }
 
-function shownPath(path: string): string {
-  const shown = relative('', path)
-  return shown.startsWith('..') ? path : shown || '.'
+function shortPath(path: string): string {
+  const short = relative('', path)
+  return short.startsWith('..') ? path : short || '.'
 }

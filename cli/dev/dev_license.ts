@@ -2,27 +2,26 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { JsonWebKey } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isHeldObject } from '../../operator/source/directory/held_object.ts'
 import type { Held, HeldObject } from '../../operator/source/directory/held_object.ts'
-import { heldKey } from '../../operator/source/directory/held_object.ts'
+import { heldKey, isHeldObject } from '../../operator/source/directory/held_object.ts'
 import { stateSecrets } from '../../operator/source/directory/state_secrets.ts'
 import { FIELD_ENCRYPTION_FEATURE, issueLicense } from '../../keyring/license.ts'
 import { PlainError } from '../../process/plain_error.ts'
 
 const LICENSE_DAYS = 365
 
-/** The license key of a state directory, made when there is none. Resolves with the file of its public half. */
-export async function keepLicenseKey(stateDir: string): Promise<string> {
+/** Creates the license key of a state directory if it has none. Resolves with the file of its public half. */
+export async function createLicenseKey(stateDir: string): Promise<string> {
   const publicFile = join(stateDir, 'license_keys.json')
-  const privateJwk = (await readLicenseKey(stateDir)) ?? (await makeLicenseKey(stateDir))
+  const privateJwk = (await readLicenseKey(stateDir)) ?? (await writeLicenseKey(stateDir))
   const { d: _private, ...publicJwk } = privateJwk
   await writeFile(publicFile, `${JSON.stringify({ keys: [publicJwk] }, undefined, 2)}\n`)
   return publicFile
 }
 
 /**
- * Issues the licenses that the Realms of a directory refer to and nobody has put there: without them the way to an
- * encrypted field would begin with a purchase. Returns what it did, one line for each.
+ * Issues the licenses that Realms refer to and that are missing, so that field encryption can be tried without one.
+ * Returns one line for each that it issued. A Realm may refer to a license at any time: call it repeatedly.
  */
 export async function issueMissingLicenses(
   stateDir: string,
@@ -30,44 +29,44 @@ export async function issueMissingLicenses(
   now: Date,
 ): Promise<string[]> {
   const secrets = stateSecrets(stateDir)
-  const said: string[] = []
+  const issued: string[] = []
   for (const realm of [...held.values()].filter(isHeldObject)) {
-    const wanted = wantedLicense(realm)
-    if (!wanted) continue
-    const name = { namespace: realm.namespace, name: wanted.secret }
+    const missing = missingLicense(realm)
+    if (!missing) continue
+    const name = { namespace: realm.namespace, name: missing.secret }
     if (held.has(heldKey({ kind: 'Secret', ...name })) || secrets.exists(name)) continue
 
     const privateJwk = await readLicenseKey(stateDir)
-    if (!privateJwk) throw new PlainError(`${stateDir}/license_key.json is gone: start again to have another one made`)
+    if (!privateJwk) throw new PlainError(`${stateDir}/license_key.json is missing: start again, which creates another`)
     const license = issueLicense(
       {
         issuer: 'realmkeeper dev',
-        realm: wanted.realm,
+        realm: missing.realm,
         features: [FIELD_ENCRYPTION_FEATURE],
         expiresAt: new Date(now.getTime() + LICENSE_DAYS * 86_400_000),
         jti: randomUUID(),
       },
       privateJwk,
     )
-    const data = { [wanted.key]: Buffer.from(license).toString('base64') }
+    const data = { [missing.key]: Buffer.from(license).toString('base64') }
     const metadata = { uid: randomUUID(), creationTimestamp: now.toISOString().replace(/\.\d+Z$/, 'Z') }
     secrets.write({ type: 'secret', kind: 'Secret', ...name, labels: {}, annotations: {}, data }, metadata)
-    said.push(
-      `the license of realm "${wanted.realm}" (Secret ${name.namespace}/${name.name}) is not among the manifests: ` +
-        `issued one for ${LICENSE_DAYS} days with the key of the state directory`,
+    issued.push(
+      `the license of realm "${missing.realm}" (Secret ${name.namespace}/${name.name}) is not among the manifests: ` +
+        `issued one that is valid for ${LICENSE_DAYS} days, signed with the key of the state directory`,
     )
   }
-  return said
+  return issued
 }
 
-/** The license that a Realm refers to and that the operator has looked for in vain. */
-function wantedLicense(realm: HeldObject): { realm: string; secret: string; key: string } | undefined {
+/** The license that a Realm refers to and that the operator has reported as not valid. */
+function missingLicense(realm: HeldObject): { realm: string; secret: string; key: string } | undefined {
   if (realm.kind !== 'Realm' || realm.deletionTimestamp !== undefined) return undefined
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the state file holds what the Realm's schema accepted
   const spec = realm.spec as { realm?: string; identityProvider?: { licenseSecretRef?: { name: string; key: string } } }
   const reference = spec.identityProvider?.licenseSecretRef
-  const verdict = realm.status?.conditions?.find(({ type }) => type === 'LicenseValid')
-  if (!reference || verdict?.status === 'True' || verdict?.observedGeneration !== realm.generation) return undefined
+  const condition = realm.status?.conditions?.find(({ type }) => type === 'LicenseValid')
+  if (!reference || condition?.status === 'True' || condition?.observedGeneration !== realm.generation) return undefined
   return { realm: spec.realm ?? realm.name, secret: reference.name, key: reference.key }
 }
 
@@ -83,7 +82,7 @@ async function readLicenseKey(stateDir: string): Promise<JsonWebKey | undefined>
   throw new PlainError(`${stateDir}/license_key.json is damaged: remove it, then start again`)
 }
 
-async function makeLicenseKey(stateDir: string): Promise<JsonWebKey> {
+async function writeLicenseKey(stateDir: string): Promise<JsonWebKey> {
   const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
   await writeFile(join(stateDir, 'license_key.json'), `${JSON.stringify(jwk)}\n`, { mode: 0o600 })
   return jwk

@@ -1,17 +1,18 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chown, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { EmbeddedPostgresError } from './embedded_postgres_error.ts'
-import { isPostgresRunning, stopOrphanedPostgres } from './orphaned_postgres.ts'
+import { listen } from '../../process/listen.ts'
+import { PlainError } from '../../process/plain_error.ts'
 import { findPostgresBinaries } from './postgres_binaries.ts'
 import type { PostgresBinaries } from './postgres_binaries.ts'
-import { postgresLocation } from './postgres_location.ts'
+import { knownPostgresLocation, postgresLocation } from './postgres_location.ts'
+import { isPostgresRunning, runPostgresProgram, stopPostgres } from './postgres_process.ts'
+import { repeat } from './repeat.ts'
 
 export interface EmbeddedPostgresOptions {
-  /** Keeps the password (0600) and, where PostgreSQL can reach it, the database. Made if need be. */
+  /** Holds the password (0600) and, if PostgreSQL can reach it, the database. Created if missing. */
   directory: string
-  /** Default: what npm installed for this platform. */
+  /** Default: those that npm installed for this platform. */
   binaries?: PostgresBinaries
   /** Settings as in postgresql.conf. */
   settings?: Record<string, string>
@@ -20,25 +21,25 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** Of the superuser, with the password: not for a log. */
+  /** Of the superuser, with the password: never log it. */
   url: string
   port: number
   /** The log that PostgreSQL writes. */
   logFile: string
   isRunning(): Promise<boolean>
-  /** Ends all sessions and shuts down, committed work kept. */
+  /** Ends all sessions and shuts down; committed work is kept. */
   stop(): Promise<void>
 }
 
 /**
- * Starts a PostgreSQL of this user's own on a free port of 127.0.0.1, with the database of `directory` or a new
- * one. One that an earlier process left running on it is stopped first. Throws EmbeddedPostgresError, whose
- * message says what to do.
+ * Starts a PostgreSQL as this user on a free port of 127.0.0.1, with the database of `directory` or a new one. Stops
+ * one that an earlier process left running there. docs/decisions/0013 says why this is not done by the package
+ * embedded-postgres. Throws PlainError.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const binaries = options.binaries ?? (await findPostgresBinaries())
   if (!binaries) {
-    throw new EmbeddedPostgresError(
+    throw new PlainError(
       `no embedded PostgreSQL is installed for ${process.platform}-${process.arch}: run "npm ci" ` +
         '(with development dependencies) in the checkout of realmkeeper',
     )
@@ -46,62 +47,119 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const location = await postgresLocation(options.directory, binaries.account)
   const data = `${location}/data`
   const logFile = `${location}/log`
-  const password = await keptPassword(options.directory)
+  const password = (await readPassword(options.directory)) ?? (await createPassword(options.directory))
 
-  await stopOrphanedPostgres(data, pgCtl(binaries))
-  const major = await majorOf(data)
+  await stopPostgres(data, binaries)
+  const major = await majorVersionOf(data)
   if (major === undefined) await initialize(binaries, location, password)
   else if (major !== binaries.major) {
-    throw new EmbeddedPostgresError(
-      `${options.directory} holds a database of PostgreSQL ${major}, and this realmkeeper brings ${binaries.major}: ` +
-        'move that directory away to begin with an empty database, or run the realmkeeper that made it',
+    throw new PlainError(
+      `${options.directory} holds a database of PostgreSQL ${major}, and this realmkeeper has PostgreSQL ` +
+        `${binaries.major}: move that directory away to begin with an empty database, or run the realmkeeper that ` +
+        'created it',
     )
   }
   const port = await start(binaries, { data, logFile }, options)
   return {
-    url: `postgres://realmkeeper:${password}@127.0.0.1:${port}/postgres`,
+    url: urlOf(password, port),
     port,
     logFile,
     isRunning: () => isPostgresRunning(data),
-    stop: () => stopOrphanedPostgres(data, pgCtl(binaries)),
+    stop: () => stopPostgres(data, binaries),
   }
 }
 
-/** Stops what a process that was killed left running on `directory`. Nothing there is success. */
-export async function stopEmbeddedPostgres(directory: string, binaries: PostgresBinaries): Promise<void> {
-  const location = await postgresLocation(directory, binaries.account)
-  await stopOrphanedPostgres(`${location}/data`, pgCtl(binaries))
+/**
+ * As startEmbeddedPostgres; started again on the same port when it stops and does not come back within `graceMillis`.
+ */
+export async function startSupervisedPostgres(
+  directory: string,
+  { print, checkMillis = 2_000, graceMillis = 30_000 }: SupervisionOptions,
+): Promise<EmbeddedPostgres> {
+  const postgres = await startEmbeddedPostgres({ directory })
+  let missingSince: number | undefined
+
+  async function restartIfMissing(): Promise<void> {
+    if (await postgres.isRunning()) {
+      missingSince = undefined
+      return
+    }
+    if (missingSince === undefined) {
+      missingSince = performance.now()
+      print(`PostgreSQL has stopped; dev starts it in ${graceMillis / 1000} s unless it runs again by then`)
+    }
+    if (performance.now() - missingSince < graceMillis) return
+    await startEmbeddedPostgres({ directory, port: postgres.port })
+    print('PostgreSQL is running again')
+  }
+
+  const endSupervision = repeat(restartIfMissing, { millis: checkMillis, print })
+  return {
+    ...postgres,
+    async stop() {
+      await endSupervision()
+      await postgres.stop()
+    },
+  }
 }
 
-async function keptPassword(directory: string): Promise<string> {
-  const file = `${directory}/password`
-  const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
-  if (kept) return kept
+export interface SupervisionOptions {
+  print: (line: string) => void
+  checkMillis?: number
+  /** A developer may stop PostgreSQL to see what happens then, and start it again. */
+  graceMillis?: number
+}
+
+/** Stops the PostgreSQL that a killed process left running on `directory`; does nothing when none runs. */
+export async function stopEmbeddedPostgres(directory: string, binaries: PostgresBinaries): Promise<void> {
+  const location = await postgresLocation(directory, binaries.account)
+  await stopPostgres(`${location}/data`, binaries)
+}
+
+/** The URL, with its password, of the PostgreSQL that runs on `directory`; undefined when none runs. */
+export async function runningPostgresUrl(directory: string): Promise<string | undefined> {
+  const password = await readPassword(directory)
+  const lockFile = await readFile(`${await knownPostgresLocation(directory)}/data/postmaster.pid`, 'utf8').catch(
+    () => '',
+  )
+  // The fourth line is the port (PostgreSQL documentation, Database File Layout).
+  const port = Number(lockFile.split('\n')[3] || Number.NaN)
+  return password !== undefined && Number.isInteger(port) ? urlOf(password, port) : undefined
+}
+
+function urlOf(password: string, port: number): string {
+  return `postgres://realmkeeper:${password}@127.0.0.1:${port}/postgres`
+}
+
+async function readPassword(directory: string): Promise<string | undefined> {
+  const text = await readFile(`${directory}/password`, 'utf8').catch(() => '')
+  return text.trim() || undefined
+}
+
+async function createPassword(directory: string): Promise<string> {
   const password = randomBytes(24).toString('base64url')
-  await writeFile(file, `${password}\n`, { mode: 0o600 })
+  await writeFile(`${directory}/password`, `${password}\n`, { mode: 0o600 })
   return password
 }
 
-async function majorOf(data: string): Promise<number | undefined> {
+async function majorVersionOf(data: string): Promise<number | undefined> {
   const text = await readFile(`${data}/PG_VERSION`, 'utf8').catch(() => undefined)
   return text === undefined ? undefined : Number.parseInt(text, 10)
 }
 
-// Beside `data` and then renamed: what was interrupted half-way is never taken for a database.
+// In `data.new`, then renamed: an interrupted initialization is never taken for a database.
 async function initialize(binaries: PostgresBinaries, location: string, password: string): Promise<void> {
   const unfinished = `${location}/data.new`
   const passwordFile = `${location}/password.new`
-  await rm(unfinished, { recursive: true, force: true })
-  await rm(passwordFile, { force: true })
-  await rm(`${location}/data`, { recursive: true, force: true })
+  for (const path of [unfinished, passwordFile, `${location}/data`]) await rm(path, { recursive: true, force: true })
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' })
   const { account } = binaries
   if (account) await chown(passwordFile, account.uid, account.gid)
-  // With no locale in the environment initdb would choose SQL_ASCII.
+  // Without a locale in the environment initdb would choose SQL_ASCII.
   const locale =
     binaries.major >= 17 ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : ['--locale=C']
   try {
-    const { code, output } = await run(binaries, 'initdb', [
+    const { code, output } = await runPostgresProgram(binaries, 'initdb', [
       `--pgdata=${unfinished}`,
       '--username=realmkeeper',
       `--pwfile=${passwordFile}`,
@@ -110,7 +168,7 @@ async function initialize(binaries: PostgresBinaries, location: string, password
       ...locale,
       '--no-sync',
     ])
-    if (code !== 0) throw new EmbeddedPostgresError(`initdb of the embedded PostgreSQL failed:\n${tail(output)}`)
+    if (code !== 0) throw new PlainError(`initdb of the embedded PostgreSQL failed:\n${lastLines(output)}`)
   } finally {
     await rm(passwordFile, { force: true })
   }
@@ -125,75 +183,26 @@ async function start(
   for (let attempt = 1; ; attempt++) {
     const port = wanted ?? (await freePort())
     const all = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', ...settings }
-    const flags = Object.entries(all).map(([name, value]) => `-c ${name}=${quoted(value)}`)
+    // pg_ctl passes these to a shell.
+    const flags = Object.entries(all).map(([name, value]) => `-c ${name}='${value.replaceAll("'", `'\\''`)}'`)
     await rm(logFile, { force: true })
-    const { code } = await run(binaries, 'pg_ctl', [
-      'start',
-      '--wait',
-      '--timeout=60',
-      `--pgdata=${data}`,
-      `--log=${logFile}`,
-      '--options',
-      flags.join(' '),
-    ])
+    const args = ['start', '--wait', '--timeout=60', `--pgdata=${data}`, `--log=${logFile}`]
+    const { code } = await runPostgresProgram(binaries, 'pg_ctl', [...args, '--options', flags.join(' ')])
     if (code === 0) return port
     const log = await readFile(logFile, 'utf8').catch(() => '')
-    // Somebody took the port between the look and the start.
+    // Another process took the port in the meantime.
     if (/could not bind|Address already in use/i.test(log) && attempt < 4) continue
-    throw new EmbeddedPostgresError(
-      `the embedded PostgreSQL does not start; its log (${logFile}) ends with:\n${tail(log)}`,
-    )
+    throw new PlainError(`the embedded PostgreSQL does not start; its log (${logFile}) ends with:\n${lastLines(log)}`)
   }
-}
-
-// pg_ctl hands the options to a shell.
-function quoted(value: string): string {
-  return `'${value.replaceAll("'", `'\\''`)}'`
-}
-
-function pgCtl(binaries: PostgresBinaries): (args: string[]) => Promise<{ code: number; output: string }> {
-  return (args) => run(binaries, 'pg_ctl', args)
-}
-
-/** Nothing of our environment is passed on: PGPORT, PGDATA or a locale would change what is started. */
-async function run(
-  { directory, account }: PostgresBinaries,
-  program: string,
-  args: string[],
-): Promise<{ code: number; output: string }> {
-  const child = spawn(`${directory}/bin/${program}`, args, {
-    ...account,
-    cwd: '/',
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const chunks: Buffer[] = []
-  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk))
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) =>
-      reject(new EmbeddedPostgresError(`${program} of the embedded PostgreSQL cannot be run: ${error.message}`)),
-    )
-    child.once('exit', (code) => {
-      child.stdout.destroy()
-      child.stderr.destroy()
-      resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() })
-    })
-  })
 }
 
 async function freePort(): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const address = server.address()
+  const port = await listen(server, { host: '127.0.0.1', port: 0, flag: '' })
   await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new EmbeddedPostgresError('no free port on 127.0.0.1')
-  return address.port
+  return port
 }
 
-function tail(text: string): string {
+function lastLines(text: string): string {
   return text.trimEnd().split('\n').slice(-12).join('\n')
 }

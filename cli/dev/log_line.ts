@@ -1,11 +1,11 @@
 import { loggableText } from '../../process/loggable.ts'
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
-const UNSHOWN = new Set(['level', 'time', 'process', 'msg', 'err', 'requestId'])
+const HIDDEN = new Set(['level', 'time', 'process', 'msg', 'err', 'requestId'])
 
 /**
- * A line of a process's log as a person reads it on a terminal: time, process, severity, message, the members in
- * short. Undefined when it is below the least severity asked for. What is not a line of a log is shown as it is.
+ * A log line for a terminal: time, process, severity, message and members. Undefined when its severity is below `least`.
+ * Text that is not a log line is returned with control characters escaped.
  */
 export function readableLine(line: string, from: string, least: string): string | undefined {
   const entry = parse(line)
@@ -28,14 +28,14 @@ function parse(line: string): Record<string, unknown> | undefined {
 }
 
 function messageOf({ msg, err }: Record<string, unknown>): string {
-  const said = typeof msg === 'string' ? msg : ''
+  const message = typeof msg === 'string' ? msg : ''
   const cause = typeof err === 'object' && err !== null && 'message' in err ? String(err.message) : ''
-  return cause && cause !== said ? `${said}: ${cause}` : said
+  return cause && cause !== message ? `${message}: ${cause}` : message
 }
 
 function membersOf(entry: Record<string, unknown>): string {
   const shown = Object.entries(entry)
-    .filter(([name]) => !UNSHOWN.has(name))
+    .filter(([name]) => !HIDDEN.has(name))
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
   return shown.length === 0 ? '' : ` (${shown.join(', ')})`
 }

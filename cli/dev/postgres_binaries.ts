@@ -2,15 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { cp, lstat, mkdtemp, readFile, rename, rm, chmod } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import { EmbeddedPostgresError } from './embedded_postgres_error.ts'
+import { PlainError } from '../../process/plain_error.ts'
 
-/** Where the programs of one PostgreSQL are, and as whom they run. */
+/** The programs of one PostgreSQL, and the account that runs them. */
 export interface PostgresBinaries {
   /** Holds `bin/initdb`, `bin/pg_ctl`, `bin/postgres`. */
   directory: string
   /** Major version, 18 for instance. */
   major: number
-  /** Whom they run as when that is not the caller: PostgreSQL refuses to run as root. */
+  /** Set when the caller is root, because PostgreSQL refuses to run as root. */
   account?: Account
 }
 
@@ -20,9 +20,8 @@ export interface Account {
 }
 
 /**
- * Finds the binaries that npm installed, `packageName` being one for this platform. As root they run as `nobody`
- * from a copy under /var/tmp, because a checkout below a home directory is out of reach for anybody else.
- * Undefined when the package is not installed.
+ * Finds the binaries that npm installed for this platform; undefined when the package is not installed. For root they
+ * run as the account `nobody` from a copy under /var/tmp, because that account cannot reach a checkout in a home folder.
  */
 export async function findPostgresBinaries(
   packageName = `@embedded-postgres/${process.platform}-${process.arch}`,
@@ -35,7 +34,7 @@ export async function findPostgresBinaries(
   return {
     directory: await reachableCopy(`${root}/native`, `${version}-${process.platform}-${process.arch}`),
     major,
-    account: nobody(),
+    account: accountNobody(),
   }
 }
 
@@ -47,11 +46,11 @@ function packageRoot(packageName: string): string | undefined {
   }
 }
 
-function nobody(): Account {
+function accountNobody(): Account {
   const id = (flag: string): number => Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout.trim())
   const account = { uid: id('-u'), gid: id('-g') }
   if (account.uid > 0 && account.gid > 0) return account
-  throw new EmbeddedPostgresError(
+  throw new PlainError(
     'PostgreSQL does not run as root, and this machine has no account "nobody" to run it as: ' +
       'start realmkeeper as an ordinary user',
   )
@@ -59,7 +58,7 @@ function nobody(): Account {
 
 async function reachableCopy(native: string, version: string): Promise<string> {
   const copy = `/var/tmp/realmkeeper-postgres-${version}`
-  if (await isOurs(copy)) return copy
+  if (await isTrustedCopy(copy)) return copy
   const unfinished = await mkdtemp(`${copy}.`)
   await cp(native, unfinished, { recursive: true, verbatimSymlinks: true })
   await chmod(unfinished, 0o755)
@@ -67,16 +66,16 @@ async function reachableCopy(native: string, version: string): Promise<string> {
     await rename(unfinished, copy)
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true })
-    // Another start was faster.
-    if (!(await isOurs(copy))) throw error
+    // Another start has made the copy.
+    if (!(await isTrustedCopy(copy))) throw error
   }
   return copy
 }
 
-// /var/tmp is everybody's: what somebody else put there under our name is not run.
-async function isOurs(path: string): Promise<boolean> {
+// Any user may write to /var/tmp: a copy that another account made must not run.
+async function isTrustedCopy(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => undefined)
   if (!found) return false
   if (found.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0) return true
-  throw new EmbeddedPostgresError(`${path} is not root's, or others may write in it: remove it and start again`)
+  throw new PlainError(`${path} does not belong to root, or other accounts may write to it: remove it and start again`)
 }

@@ -1,11 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { KINDS } from '../../operator/source/resource.ts'
 import { isHeldObject } from '../../operator/source/directory/held_object.ts'
 import type { Held, HeldObject } from '../../operator/source/directory/held_object.ts'
 
-/** Beyond this many resources only those that are not ready get a row of their own. */
+/** Above this number of rows, the table lists only resources that are not ready. */
 const MOST_ROWS = 30
 
-/** What is ready, and what waits and why, one line each. */
+const CHECK_MILLIS = 100
+const QUIET_MILLIS = 1_200
+const LONGEST_WAIT_MILLIS = 6_000
+
+/** One line for each resource: ready, or waits and why. */
 export function readyTable(held: Iterable<Held>): string[] {
   const objects = [...held].filter(isHeldObject).toSorted(byKindAndName)
   const rows = objects.flatMap(rowsOf)
@@ -13,24 +18,38 @@ export function readyTable(held: Iterable<Held>): string[] {
   const lines = columns([['RESOURCE', '', ''], ...shown]).map((line) => line.trimEnd())
   if (shown.length < rows.length) {
     lines.push(
-      `… and ${rows.length - shown.length} more, ${rows.filter(([, state]) => state === 'ready').length} of all ready`,
+      `… and ${rows.length - shown.length} more; ${rows.filter(([, state]) => state === 'ready').length} in all are ready`,
     )
   }
   return lines
+}
+
+/** The table once it has not changed for a while. Waits a few seconds at most: a resource that still waits says why. */
+export async function untilSettled(table: () => string[], signal: AbortSignal): Promise<string[]> {
+  const began = performance.now()
+  let changed = began
+  for (let last = table(); ;) {
+    await sleep(CHECK_MILLIS, undefined, { signal })
+    const current = table()
+    const now = performance.now()
+    if (current.join('\n') !== last.join('\n')) changed = now
+    if (now - changed > QUIET_MILLIS || now - began > LONGEST_WAIT_MILLIS) return current
+    last = current
+  }
 }
 
 type Row = [name: string, state: 'ready' | 'waits' | '', why: string]
 
 function rowsOf(object: HeldObject): Row[] {
   const rows: Row[] = [rowOf(`${object.kind.toLowerCase()}/${object.name}`, readyOf(object))]
-  // A realm serves without it, so it is no part of Ready.
+  // Ready does not include it: a realm works without it.
   const encryption = object.status?.conditions?.find(({ type }) => type === 'FieldEncryptionReady')
   if (object.kind === 'Realm' && hasFields(object.spec)) rows.push(rowOf('  its field encryption', encryption))
   return rows
 }
 
 function rowOf(name: string, condition: { status: string; reason: string; message: string } | undefined): Row {
-  if (!condition) return [name, 'waits', 'not looked at yet']
+  if (!condition) return [name, 'waits', 'not reconciled yet']
   if (condition.status === 'True') return [name, 'ready', condition.message]
   return [name, 'waits', condition.message || condition.reason]
 }
@@ -51,7 +70,7 @@ function byKindAndName(one: HeldObject, other: HeldObject): number {
   return byKind || one.namespace.localeCompare(other.namespace) || one.name.localeCompare(other.name)
 }
 
-/** Rows with their cells one below the other. */
+/** Rows as lines whose cells are aligned in columns. */
 export function columns(rows: string[][]): string[] {
   const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
   return rows.map((row) =>

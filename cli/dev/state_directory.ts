@@ -1,22 +1,40 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { PlainError } from '../../process/plain_error.ts'
 
+/** Raised when a state directory of an older or newer realmkeeper cannot be used. */
+const VERSION = '1'
+
 /**
- * The state directory that belongs to a directory of manifests: `--state-dir` if given, `state` beside a working copy
- * `.realmkeeper/<name>/manifests`, else `.realmkeeper/<name of the directory>/state` under the current folder. Every
- * command finds it by this rule. Throws PlainError when it would lie among the manifests, which are watched.
+ * The state directory of a directory of manifests: `--state-dir` if given; `state` next to a working copy
+ * `.realmkeeper/<name>/manifests`; else `.realmkeeper/<name of the directory>/state` in the current folder. Throws
+ * PlainError when it would lie inside the manifests, which are watched.
  */
 export function stateDirectoryOf(directory: string, given?: string): string {
   const manifests = resolve(directory)
-  const state = given === undefined ? usualStateDirectory(manifests) : resolve(given)
-  const within = relative(manifests, state)
-  if (!/^\.\.(?:\/|$)/.test(within)) {
+  const state = given === undefined ? defaultStateDirectory(manifests) : resolve(given)
+  if (!/^\.\.(?:\/|$)/.test(relative(manifests, state))) {
     throw new PlainError(`the state directory ${state} lies inside ${manifests}: choose another with --state-dir`)
   }
   return state
 }
 
-function usualStateDirectory(manifests: string): string {
+/** Creates a state directory, or checks that this version of realmkeeper created it. Throws PlainError. */
+export async function openStateDirectory(path: string): Promise<void> {
+  const file = join(path, 'version')
+  // It holds keys and licenses. For root it must be passable: another account runs PostgreSQL below it.
+  await mkdir(path, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  const found = (await readFile(file, 'utf8').catch(() => undefined))?.trim()
+  if (found === undefined) await writeFile(file, `${VERSION}\n`)
+  else if (found !== VERSION) {
+    throw new PlainError(
+      `the state directory ${path} has version ${found.slice(0, 20) || '(empty)'}, and this realmkeeper reads version ` +
+        `${VERSION}: move it away to begin with a new one (users get new subjects), or run the realmkeeper that created it`,
+    )
+  }
+}
+
+function defaultStateDirectory(manifests: string): string {
   const copy = dirname(manifests)
   if (basename(manifests) === 'manifests' && basename(dirname(copy)) === '.realmkeeper') return join(copy, 'state')
   return resolve('.realmkeeper', basename(manifests), 'state')

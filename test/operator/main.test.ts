@@ -31,7 +31,7 @@ describe('the operator as a process', () => {
     const log = createLog({ name: 'operator', level: 'error' })
     const start = () => runOperator(config, { log, now: () => new Date() })
     const first = await start()
-    await expect(start()).rejects.toThrow(`(process ${process.pid}) serves ${operator.stateDir}`)
+    await expect(start()).rejects.toThrow(`(process ${process.pid}) uses ${operator.stateDir}`)
     await first.stop()
     await expect(runOperator({ ...config, dir: '/no/such/folder' }, { log, now: () => new Date() })).rejects.toThrow()
     await (await start()).stop()

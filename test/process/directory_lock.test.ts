@@ -18,7 +18,7 @@ describe('a directory', () => {
   test('belongs to one process at a time', async () => {
     const release = await lock()
     await expect(lock()).rejects.toThrow(
-      `another "realmkeeper dev" (process ${process.pid}) serves ${path}: end it, or choose another --state-dir`,
+      `another "realmkeeper dev" (process ${process.pid}) uses ${path}: end it, or choose another --state-dir`,
     )
     await release()
     await expect(lock()).resolves.toBeTypeOf('function')

@@ -124,7 +124,7 @@ describe('while it runs', { timeout: MINUTE }, () => {
   test('a second dev on the same directory is refused', async () => {
     const second = await dev(['--quickstart'])
     expect(await second.ended).toBe(1)
-    expect(second.output()).toContain(`another "realmkeeper dev" (process ${running.child.pid}) serves`)
+    expect(second.output()).toContain(`another "realmkeeper dev" (process ${running.child.pid}) uses`)
   })
 
   test('an operator on the same state is refused, and told who has it', async () => {
@@ -133,7 +133,7 @@ describe('while it runs', { timeout: MINUTE }, () => {
     const args = ['--dir', MANIFESTS, '--state-dir', `${QUICKSTART}/state`, '--base-url=http://localhost']
     const { code, stdout, stderr } = await command('operator', ...args, `--database-url=${url}`)
     expect(code).toBe(1)
-    expect(stdout + stderr).toContain(`(process ${holder}) serves`)
+    expect(stdout + stderr).toContain(`(process ${holder}) uses`)
     expect(await logsIn()).toMatchObject({ status: 200 })
   })
 

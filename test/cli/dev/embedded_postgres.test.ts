@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startEmbeddedPostgres, stopEmbeddedPostgres } from '../../../cli/dev/embedded_postgres.ts'
-import { keepPostgres } from '../../../cli/dev/kept_postgres.ts'
+import {
+  startEmbeddedPostgres,
+  startSupervisedPostgres,
+  stopEmbeddedPostgres,
+} from '../../../cli/dev/embedded_postgres.ts'
 import { findPostgresBinaries } from '../../../cli/dev/postgres_binaries.ts'
 import { postgresLocation } from '../../../cli/dev/postgres_location.ts'
 
@@ -49,7 +52,7 @@ test('data survives a stop and a second start; the password is in a file that on
   expect((await stat(join(directory, 'password'))).mode & 0o777).toBe(0o600)
 })
 
-test('it is UTF8 with the collation of code points, whatever the environment says', async () => {
+test('it is UTF8 with the collation of code points, independent of the environment', async () => {
   const { url } = await startEmbeddedPostgres({ directory })
   const rows = await query(
     url,
@@ -69,7 +72,7 @@ test('it listens on the loopback address alone, with a password', async () => {
   await expect(query(`postgres://realmkeeper:wrong@127.0.0.1:${port}/postgres`, 'select')).rejects.toThrow('password')
 })
 
-test('one that outlived its process is stopped, and the next start has its data', async () => {
+test('a PostgreSQL that outlived its process is stopped, and the next start has its data', async () => {
   const orphan = await startEmbeddedPostgres({ directory })
   await query(orphan.url, 'create table kept (id int)')
 
@@ -78,7 +81,7 @@ test('one that outlived its process is stopped, and the next start has its data'
   expect(await query(next.url, `select to_regclass('kept')::text as name`)).toEqual([{ name: 'kept' }])
 })
 
-test('a killed postmaster is no obstacle', async () => {
+test('it starts after its postmaster was killed', async () => {
   const killed = await startEmbeddedPostgres({ directory })
   const pid = Number.parseInt(await readFile(`${await location()}/data/postmaster.pid`, 'utf8'), 10)
   process.kill(pid, 'SIGKILL')
@@ -88,7 +91,7 @@ test('a killed postmaster is no obstacle', async () => {
   expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test('a process that has the pid of one long gone is not touched', async () => {
+test('a process that has the pid of an earlier postmaster gets no signal', async () => {
   const first = await startEmbeddedPostgres({ directory })
   const file = `${await location()}/data/postmaster.pid`
   const text = await readFile(file, 'utf8')
@@ -104,19 +107,19 @@ test('a database of another version is refused in one line that says what to do'
   await first.stop()
   await writeFile(`${await location()}/data/PG_VERSION`, '13\n')
   await expect(startEmbeddedPostgres({ directory })).rejects.toThrow(
-    `${directory} holds a database of PostgreSQL 13, and this realmkeeper brings 18: move that directory away to ` +
-      'begin with an empty database, or run the realmkeeper that made it',
+    `${directory} holds a database of PostgreSQL 13, and this realmkeeper has PostgreSQL 18: move that directory away ` +
+      'to begin with an empty database, or run the realmkeeper that created it',
   )
 })
 
-test('when it does not start, the end of its log is told', async () => {
+test('when it does not start, the error shows the end of its log', async () => {
   const first = await startEmbeddedPostgres({ directory })
   await first.stop()
   await appendFile(`${await location()}/data/postgresql.conf`, 'no_such_setting = on\n')
   await expect(startEmbeddedPostgres({ directory })).rejects.toThrow(/does not start.*no_such_setting/s)
 })
 
-test('an initialization that was cut off begins again', async () => {
+test('an interrupted initialization is repeated', async () => {
   const first = await startEmbeddedPostgres({ directory })
   await first.stop()
   execFileSync('mv', [`${await location()}/data`, `${await location()}/data.new`])
@@ -125,7 +128,7 @@ test('an initialization that was cut off begins again', async () => {
 })
 
 test.skipIf(process.getuid?.() !== 0)(
-  'as root, where nobody else can go, the database lies elsewhere; it goes when its directory is gone',
+  'as root, the database of an unreachable directory lies elsewhere, and is removed after its directory',
   async () => {
     await chmod(directory, 0o700)
     const first = await startEmbeddedPostgres({ directory })
@@ -145,18 +148,19 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('kept, it is started again on its port when it does not come back', async () => {
-  const said: string[] = []
-  const kept = await keepPostgres(directory, { say: (line) => said.push(line), lookMillis: 20, patienceMillis: 100 })
+test('a supervised one is started again on its port when it does not come back', async () => {
+  const lines: string[] = []
+  const print = (line: string) => lines.push(line)
+  const supervised = await startSupervisedPostgres(directory, { print, checkMillis: 20, graceMillis: 100 })
   const pid = Number.parseInt(await readFile(`${await location()}/data/postmaster.pid`, 'utf8'), 10)
   process.kill(pid, 'SIGKILL')
   await expect
-    .poll(() => said, { timeout: 10_000 })
+    .poll(() => lines, { timeout: 10_000 })
     .toEqual([
-      'PostgreSQL is gone; it is started again in 0.1 s if it does not come back',
+      'PostgreSQL has stopped; dev starts it in 0.1 s unless it runs again by then',
       'PostgreSQL is running again',
     ])
-  expect(await query(kept.url, 'select 1 as one')).toEqual([{ one: 1 }])
-  await kept.stop()
-  expect(await kept.isRunning()).toBe(false)
+  expect(await query(supervised.url, 'select 1 as one')).toEqual([{ one: 1 }])
+  await supervised.stop()
+  expect(await supervised.isRunning()).toBe(false)
 })

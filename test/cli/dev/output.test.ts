@@ -73,14 +73,14 @@ describe('the table of what is ready', () => {
       'RESOURCE',
       'realm/shop              ready  served',
       '  its field encryption  waits  no svc-realm-admin yet',
-      'user/alice              waits  not looked at yet',
+      'user/alice              waits  not reconciled yet',
       'roleassignment/admin    waits  waits for 1 approval',
     ])
   })
 
   test('what was said of an earlier generation does not count', () => {
     const held = object('User', 'alice', { status: { conditions: [condition('Ready', 'True', 'Ready', 'fine', 1)] } })
-    expect(readyTable([held]).at(-1)).toBe('user/alice  waits  not looked at yet')
+    expect(readyTable([held]).at(-1)).toBe('user/alice  waits  not reconciled yet')
     expect(readyTable([{ ...held, generation: 1 }]).at(-1)).toBe('user/alice  ready  fine')
   })
 
@@ -92,8 +92,8 @@ describe('the table of what is ready', () => {
     ]
     expect(readyTable(held)).toEqual([
       'RESOURCE',
-      'user/zoe  waits  not looked at yet',
-      '… and 100 more, 100 of all ready',
+      'user/zoe  waits  not reconciled yet',
+      '… and 100 more; 100 in all are ready',
     ])
   })
 })

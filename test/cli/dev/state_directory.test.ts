@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { stateDirectoryOf } from '../../../cli/dev/state_directory.ts'
-import { openStateDirectory } from '../../../cli/dev/state_version.ts'
+import { openStateDirectory, stateDirectoryOf } from '../../../cli/dev/state_directory.ts'
 
 describe('where the state of a directory lies', () => {
   test.for([
@@ -46,8 +45,8 @@ describe('a state directory', () => {
   test('of another version is refused in one line that says what to do', async () => {
     await writeFile(join(path, 'version'), '99\n')
     await expect(openStateDirectory(path)).rejects.toThrow(
-      `the state directory ${path} is of version 99, and this realmkeeper reads version 1: move it away to begin anew ` +
-        '(users get new subjects), or run the realmkeeper that made it',
+      `the state directory ${path} has version 99, and this realmkeeper reads version 1: move it away to begin with a new one ` +
+        '(users get new subjects), or run the realmkeeper that created it',
     )
   })
 })

@@ -1,4 +1,0 @@
-/** The embedded PostgreSQL cannot start. The message is written for the person who started it. */
-export class EmbeddedPostgresError extends Error {
-  override readonly name = 'EmbeddedPostgresError'
-}
