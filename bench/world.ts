@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Pool } from 'pg'
 import { startEmbeddedPostgres } from '../cli/dev/embedded_postgres.ts'
@@ -115,10 +116,12 @@ export async function startServer(options: {
   keyringDir?: string
   kubeconfig?: string
   cache?: string
+  /** Folder of another checkout whose server is started. */
+  checkout?: string
 }): Promise<{ child: ChildProcess; port: number; seconds: number }> {
   const [port, healthPort] = [await freePort(), await freePort()]
   const started = performance.now()
-  const child = spawn(process.execPath, [`${ROOT}cli/realmkeeper.ts`, 'server'], {
+  const child = spawn(process.execPath, [join(options.checkout ?? ROOT, 'cli/realmkeeper.ts'), 'server'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,

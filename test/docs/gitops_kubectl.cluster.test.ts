@@ -69,7 +69,7 @@ describe('docs/gitops/README.md on an API server', () => {
     expect(described).toMatch(/Message: +because/)
     expect(described).toMatch(/Reason: +Denied/)
     const explain = (field: string) => plane.kubectl(['explain', field])
-    expect(await explain('roleassignment.status.conditions')).toContain('Ready by the')
+    expect(await explain('roleassignment.status.conditions')).toContain('operator writes Ready')
     expect(await explain('roleassignment.spec.requestedBy')).toContain('who cannot decide')
     expect(await explain('realm.spec.fieldEncryption')).toMatch(/DESCRIPTION:\s+\S/)
   })
