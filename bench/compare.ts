@@ -31,7 +31,7 @@ const other = await startServer({
   checkout: resolve(checkout),
 })
 try {
-  printHeading()
+  printHeading('this checkout', checkout.slice(-31))
   for (const [algorithm, realm] of Object.entries(REALMS)) {
     const [ours, theirs] = [
       await operations(world.serverPort, realm, connections),

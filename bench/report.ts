@@ -63,9 +63,9 @@ export function printFigure({ row, measured, floor, ratio, wanted, holds }: Figu
   )
 }
 
-export function printHeading(): void {
+export function printHeading(measured = 'measured', floor = 'floor'): void {
   console.log(
-    `${'row'.padEnd(34)} ${'measured'.padStart(18)} ${'floor'.padStart(31)} ${'ratio'.padStart(7)}  ${'wanted'.padEnd(12)}`,
+    `${'row'.padEnd(34)} ${measured.padStart(18)} ${floor.padStart(31)} ${'ratio'.padStart(7)}  ${'wanted'.padEnd(12)}`,
   )
 }
 
