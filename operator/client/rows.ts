@@ -40,7 +40,7 @@ export async function saveClient(deps: Deps, write: ClientWrite): Promise<Client
       return row
     })
     if (written === 'row_dropped') {
-      rows.clients.deleted(uid)
+      rows.clients.gone(uid)
       throw new NotYet('its row was dropped by somebody else')
     }
     if (written) rows.clients.written(written)
@@ -110,7 +110,7 @@ async function deleteRow(
       await noteChange(db, { realm: row.realm, kind: 'client', key: row.clientId }, store.now())
       return true
     })
-    rows.clients.deleted(resourceUid)
+    rows.clients.gone(resourceUid)
     return removed
   })
 }

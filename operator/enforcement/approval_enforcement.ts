@@ -1,10 +1,11 @@
 import type { ConditionState, RoleAssignmentResource } from '../view/resource_types.ts'
+import type { EnforcementState } from './gap.ts'
 
-/** Whether what approvers may write is held by admission policies. */
+/** Whether admission policies restrict who may decide. */
 export interface ApprovalEnforcement {
   /**
-   * `enforced`: policies were proven to act. `gap`: they are known not to. `unchecked`: nothing is known just now.
-   * `development`: there are none, and requester and quorum rules run here.
+   * `enforced`: the policies are in force. `gap`: they are not. `unchecked`: the operator does not know. `development`:
+   * there are no policies; the operator alone applies the requester and quorum rules.
    */
   mode: 'enforced' | 'gap' | 'unchecked' | 'development'
   /** Grant nothing new unless `enforced`. */
@@ -12,22 +13,22 @@ export interface ApprovalEnforcement {
   /** For the condition `ApprovalEnforced`. */
   reason: string
   message: string
-  /** Whether `status.granted` can have been written by nobody but the operator, and stands in for a row that is lost. */
+  /** Whether only the operator can have written `status.granted`, so that it may replace a lost row. */
   statusTrusted: boolean
   /**
-   * Looks again before something is granted or recorded because of what stands in `resource`: at the policies and at
-   * the object, by reads that begin after this call. The answer is `enforced`, `gap` or `development`. Throws NotYet
-   * while there is no answer, and when the object is not any more what was read.
+   * Checks the policies and the object again, by reads that begin after this call: before a decision in `resource` is
+   * recorded or a role is granted. Resolves with mode `enforced`, `gap` or `development`. Throws NotYet when the API
+   * server does not answer, and when the object is no longer what was read.
    */
   prove(resource: RoleAssignmentResource): Promise<ApprovalEnforcement>
 }
 
-/** Resources from files: nobody but the operator looks at who decides. */
+/** For resources from files: only the operator checks who decides. */
 export const DEVELOPMENT: ApprovalEnforcement = {
   mode: 'development',
   required: false,
   reason: 'Development',
-  message: 'resources come from files: the operator itself holds the rules on who decides, and names are claims',
+  message: 'resources come from files: names are claims, and only the operator applies the rules on who may decide',
   statusTrusted: true,
   prove: async () => DEVELOPMENT,
 }
@@ -39,4 +40,15 @@ export function enforcementCondition({
   message,
 }: Pick<ApprovalEnforcement, 'mode' | 'reason' | 'message'>): ConditionState {
   return { type: 'ApprovalEnforced', status: mode === 'enforced' ? 'True' : 'False', reason, message }
+}
+
+/** A state as reason and message of the condition `ApprovalEnforced`. */
+export function describeState(state: EnforcementState): Pick<ApprovalEnforcement, 'mode' | 'reason' | 'message'> {
+  if (state.mode === 'gap') return { mode: 'gap', reason: state.reason, message: state.message }
+  if (state.mode === 'unchecked') return { mode: 'unchecked', reason: 'Unchecked', message: state.message }
+  return {
+    mode: 'enforced',
+    reason: 'Enforced',
+    message: 'the admission policies are as shipped and refuse decisions of accounts that may not decide',
+  }
 }

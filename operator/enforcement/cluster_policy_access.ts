@@ -12,9 +12,9 @@ import { createReflector } from '../source/cluster/reflector.ts'
 import type { Sink } from '../source/cluster/reflector.ts'
 import { TIMINGS } from '../source/cluster/timings.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
-import { MayNotLook, NoAnswer } from './policy_access.ts'
-import type { PolicyAccess, PolicyKind, PolicyName, PolicyObject, TrialOutcome } from './policy_access.ts'
-import { policyNames } from './shipped_policies.ts'
+import { ReadForbidden, NoAnswer } from './policy_access.ts'
+import type { PolicyAccess, PolicyKind, PolicyName, PolicyObject, ProbeResult } from './policy_access.ts'
+import { policyNames } from './policy_check.ts'
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const PATHS: Record<PolicyKind, string> = {
@@ -55,7 +55,7 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
     return found
   }
 
-  async function tryOn({ metadata }: RoleAssignmentResource): Promise<TrialOutcome> {
+  async function tryOn({ metadata }: RoleAssignmentResource): Promise<ProbeResult> {
     const { namespace, name, uid, generation } = metadata
     const condition = {
       type: 'Approved',
@@ -91,12 +91,12 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
         return policyObject(kind, await client.object({ method: 'GET', path: `${PATHS[kind]}/${name}` }))
       } catch (error) {
         if (isStatus(error, 404)) return undefined
-        if (isStatus(error, 403)) throw new MayNotLook(`the operator may not read ${kind} ${name}`)
+        if (isStatus(error, 403)) throw new ReadForbidden(`the operator may not read ${kind} ${name}`)
         throw answered(error)
       }
     },
 
-    async tryToApprove() {
+    async probe() {
       const candidates = await list(TRIAL_OBJECTS).catch((error: unknown) => {
         throw answered(error)
       })
@@ -150,7 +150,7 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
 /** `… is forbidden: ValidatingAdmissionPolicy 'NAME' with binding 'NAME' denied request: …`: KEP-3488. */
 const BY_POLICY = / is forbidden: ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request/
 
-function outcomeOf(error: unknown): TrialOutcome {
+function outcomeOf(error: unknown): ProbeResult {
   // It went meanwhile, or is another one.
   if (isStatus(error, 404, 409)) return { result: 'none' }
   const told = answered(error)

@@ -1,6 +1,6 @@
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
 
-/** An object that approval hangs on, as the API server holds it now. */
+/** An object that enforces approvals, as the API server holds it. */
 export interface PolicyObject {
   kind: PolicyKind
   metadata: { name: string; uid: string; generation: number; deletionTimestamp?: string }
@@ -15,42 +15,40 @@ export interface PolicyName {
 }
 
 /**
- * Live looks at what holds approvers to the rules: nothing comes from a cache. Every method rejects with NoAnswer
- * where the API server does not answer the question (unreachable, overloaded, failing).
+ * Live reads, without a cache, of everything that the enforcement check needs. Every method rejects with NoAnswer when
+ * the API server is unreachable, overloaded or failing.
  */
 export interface PolicyAccess {
-  /** The object under a name; undefined when there is none. Rejects with MayNotLook when reading it is forbidden. */
+  /** Undefined when there is no such object. Rejects with ReadForbidden when the operator lacks the right. */
   read(name: PolicyName): Promise<PolicyObject | undefined>
 
   /**
-   * Has the operator itself write the condition `Approved` on an existing RoleAssignment that is not being deleted, as
-   * a dry run. `none` when there is no such object.
+   * Writes the condition `Approved` on an existing RoleAssignment that is not being deleted, as the operator and with
+   * `dryRun=All`. `none` when there is no such RoleAssignment.
    */
-  tryToApprove(): Promise<TrialOutcome>
+  probe(): Promise<ProbeResult>
 
-  /** Every RoleAssignment. */
   listAssignments(): Promise<RoleAssignmentResource[]>
 
-  /** One RoleAssignment; undefined when there is none. */
+  /** Undefined when there is no such RoleAssignment. */
   readAssignment(key: { namespace: string; name: string }): Promise<RoleAssignmentResource | undefined>
 
-  /** Calls `changed` when a policy, a binding or the CRD may have changed; until the answer is called. */
+  /** Calls `changed` when a policy, a binding or the CRD may have changed. Returns what stops the watch. */
   watch(changed: () => void): () => Promise<void>
 }
 
-export type TrialOutcome =
+export type ProbeResult =
   | { result: 'none' }
-  /** 403, by the policy of this name. */
+  /** 403 by the policy of this name. */
   | { result: 'refused'; policy: string }
-  /** Anything else; `why` is for people. */
   | { result: 'failed'; why: string }
 
-/** The API server gave no answer that says anything about policies; ask again. */
+/** The API server gave no answer about policies; the check has to be repeated. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 
-/** The operator lacks the right to look. */
-export class MayNotLook extends Error {
-  override readonly name = 'MayNotLook'
+/** The operator lacks the right to read a policy, binding or CRD. */
+export class ReadForbidden extends Error {
+  override readonly name = 'ReadForbidden'
 }

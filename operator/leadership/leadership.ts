@@ -12,7 +12,7 @@ import { runResync } from '../controller/resync.ts'
 import { startControllers } from '../controllers.ts'
 import type { Controllers } from '../controllers.ts'
 import type { ReconcilerDeps } from '../deps.ts'
-import type { ApprovalWatch } from '../enforcement/approval_watch.ts'
+import type { EnforcementCheck } from '../enforcement/enforcement_check.ts'
 import { DEVELOPMENT } from '../enforcement/approval_enforcement.ts'
 import type { OperatorMetrics } from '../metrics.ts'
 import { runKeyringRolePruning } from '../realm/keyring/keyring_role.ts'
@@ -96,7 +96,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     controllers = undefined
   }
 
-  async function startTerm(signal: AbortSignal, enforcement: ApprovalWatch | undefined): Promise<void> {
+  async function startTerm(signal: AbortSignal, enforcement: EnforcementCheck | undefined): Promise<void> {
     const applied = await migrate(options.databaseUrl)
     if (applied.length > 0) log.info({ migrations: applied }, 'the schema was migrated')
     const epoch = await takeEpoch(pool, holder)

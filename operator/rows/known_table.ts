@@ -1,6 +1,6 @@
 import { pathOf } from '../view/resource_types.ts'
 
-/** What memory holds of a row: enough to know whether it must be written, and small, because there are many. */
+/** What is remembered of a row: enough to know whether it has to be written, little enough for many of them. */
 export interface KnownRow {
   resourceUid: string
   namespace: string
@@ -9,42 +9,39 @@ export interface KnownRow {
   digest: string
 }
 
-/** The resource that a row is written for. */
+/** The resource that a row is made from. */
 export type RowSource = Pick<KnownRow, 'resourceUid' | 'namespace' | 'name'>
 
-/** The rows of one table as last read or written, by uid of their resource. */
+/** Rows of one table, by uid of their resource. */
 export interface Known<Fact extends KnownRow, Row> {
   get(resourceUid: string): Fact | undefined
-  /** The row written last for a resource of this `namespace/name`: the present resource or a former one. */
+  /** The row made last of a resource of this `namespace/name`, be it the present one's or that of a former one. */
   atPath(path: string): Fact | undefined
   all(): Iterable<Fact>
-  /** Runs `work`, which writes or deletes a row and calls `written` or `deleted`. A load meanwhile leaves this row alone. */
+  /** Runs what writes or deletes a row, and says so by `written` or `gone`: a load meanwhile leaves the row alone. */
   write<Result>(resourceUid: string, work: () => Promise<Result>): Promise<Result>
-  /** To be called after the commit. */
+  /** After a row was written, and committed. */
   written(row: Row): void
-  /** Replaces the memory of a row that did not change. */
+  /** Replaces what is remembered of a row that did not change. */
   amend(fact: Fact): void
-  /** To be called after the commit, and when the row turns out to be missing. */
-  deleted(resourceUid: string): void
+  /** After a row was deleted, or found to be missing. */
+  gone(resourceUid: string): void
 }
 
 export interface KnownTable<Fact extends KnownRow, Row> extends Known<Fact, Row> {
-  /** uid of the resource whose row has a unique name; `which` is the index in `options.names`. */
+  /** uid of the resource whose row holds a name, of the names given when the table was made. */
   ownerOf(which: number, name: string): string | undefined
-  /**
-   * To be called before all rows are read; the function that it returns takes them, and returns the drift. It ignores
-   * rows that were written or deleted in between, because the read may be older.
-   */
+  /** What is written or deleted from now on is newer than what a load reads. */
   beginLoad(): (rows: Row[]) => string[]
 }
 
 export interface KnownTableOptions<Fact extends KnownRow, Row> {
-  /** What drift messages call a row. */
+  /** What a row of it is called when it is said that somebody changed it. */
   what: string
   factOf: (row: Row) => Fact
-  /** Names that are unique in the table. */
+  /** Names that one row of the table can have. */
   names: ((fact: Fact) => string)[]
-  /** Compares a row read with the one in memory: what to remember, and whether another client changed it. */
+  /** What to remember of a row that was read anew, and whether somebody else changed it. */
   compare: (before: Fact, read: Fact) => { fact: Fact; isDrift: boolean }
 }
 
@@ -74,7 +71,7 @@ export function knownTable<Fact extends KnownRow, Row>({
     facts.delete(uid)
     if (paths.get(pathOf(fact)) === uid) paths.delete(pathOf(fact))
     names.forEach((nameOf, which) => {
-      // Unless another resource has taken the name over.
+      // Another resource may have taken the name over meanwhile.
       if (owners[which]?.get(nameOf(fact)) === uid) owners[which].delete(nameOf(fact))
     })
   }
@@ -101,7 +98,7 @@ export function knownTable<Fact extends KnownRow, Row>({
       touched?.add(fact.resourceUid)
       put(fact)
     },
-    deleted(uid) {
+    gone(uid) {
       touched?.add(uid)
       remove(uid)
     },

@@ -4,20 +4,17 @@ import type { Kind } from '../source/resource.ts'
 import type { ResourceSource } from '../source/resource_source.ts'
 import type { StoreAccess } from './store_access.ts'
 
-/**
- * The identity of each kind (its CRD uid) that the rows were written under. A kind with another identity was deleted and
- * created again, so its missing objects were not deleted one by one, and their rows stay.
- */
+/** Whether what is missing from a list was deleted, or never was in this list. */
 export interface ListIdentities {
-  /** Reads the recorded identities, and records those of kinds that have none. */
+  /** Reads what is recorded, and records what never was. */
   load(): Promise<void>
-  /** False while the kind is unknown, or was re-created and is not in `acceptEmpty`. */
+  /** False while a kind was re-created, or is not known, and nobody said that the rows of the former one may go. */
   areSame(kind: Kind): boolean
-  /** Records that the rows of a kind belong to this identity. */
+  /** From now on the rows of a kind are those of the list that is known by this. */
   record(kind: Kind, identity: string): Promise<void>
 }
 
-/** @param options.acceptEmpty re-created kinds whose former rows may be removed */
+/** @param options.acceptEmpty kinds whose former rows may go, although the kind was re-created */
 export function listIdentitiesOf(options: {
   source: ResourceSource
   store: StoreAccess

@@ -2,7 +2,7 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
 import type { OperatorConfig } from '../../process/settings.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
-import { approvalWatch } from '../enforcement/approval_watch.ts'
+import { enforcementCheck } from '../enforcement/enforcement_check.ts'
 import { clusterPolicyAccess } from '../enforcement/cluster_policy_access.ts'
 import { keyringRole, withReadableKeyrings } from '../realm/keyring/keyring_role.ts'
 import { runElection } from '../leadership/leader_election.ts'
@@ -69,7 +69,7 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
     problem: () => lease.problem() ?? source.problem(),
     mayBeAway: true,
     watchApprovals: () =>
-      approvalWatch({
+      enforcementCheck({
         access: clusterPolicyAccess({ client, namespaces, clock, random, log }),
         required: config.requireApprovalEnforcement,
         trustExisting: config.trustExistingDecisions,

@@ -1,4 +1,4 @@
-import type { ApprovalWatch } from '../enforcement/approval_watch.ts'
+import type { EnforcementCheck } from '../enforcement/enforcement_check.ts'
 import type { KeyringRole } from '../realm/keyring/keyring_role.ts'
 import type { ResourceSource, SecretAccess } from './resource_source.ts'
 import type { Elect } from '../leadership/leader_election.ts'
@@ -15,7 +15,7 @@ export interface Origin {
   /** It may take a while until everything is listed; the process says meanwhile that it is alive. */
   mayBeAway: boolean
   /** For one turn; undefined where the operator itself holds the rules on who decides. */
-  watchApprovals?: () => ApprovalWatch
+  watchApprovals?: () => EnforcementCheck
   keyringRole?: KeyringRole
   /** After the source and the election have stopped. */
   close: () => void

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { ApprovalEnforcement } from '../../../operator/enforcement/approval_enforcement.ts'
-import { setAsideDecisions } from '../../../operator/enforcement/set_aside.ts'
+import { markUnproven } from '../../../operator/enforcement/mark_unproven.ts'
 import { roleAssignmentReconciler } from '../../../operator/role_assignment/reconciler.ts'
 import type { RealmResource } from '../../../operator/view/resource_types.ts'
 import { storeAccess } from '../../../operator/rows/store_access.ts'
@@ -31,7 +31,7 @@ const REALM: RealmResource = {
     resourceVersion: '1',
     creationTimestamp: '2026-01-01T00:00:00Z',
   },
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a RoleAssignment looks at
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a RoleAssignment needs
   spec: {
     roles: [{ name: 'reader' }],
     identityGovernance: { enabled: true, requiredApprovals: 1 },
@@ -56,7 +56,7 @@ const ENFORCED: ApprovalEnforcement = {
   prove: async () => ENFORCED,
 }
 
-test('a reconcile that is under way while decisions are set aside does not record them', async () => {
+test('a reconcile that began before decisions were marked unproven does not record them', async () => {
   const resource = assignmentWith(['forged'])
   const reconcile = (enforcement: ApprovalEnforcement) =>
     roleAssignmentReconciler({ store, approvalEnforcement: () => enforcement }).reconcile(resource, VIEW)
@@ -64,7 +64,7 @@ test('a reconcile that is under way while decisions are set aside does not recor
   const late: ApprovalEnforcement = {
     ...ENFORCED,
     async prove() {
-      expect(await setAsideDecisions(store, resource)).toEqual(['forged'])
+      expect(await markUnproven(store, resource)).toEqual(['forged'])
       return ENFORCED
     },
   }
@@ -76,7 +76,7 @@ test('a reconcile that is under way while decisions are set aside does not recor
   expect(await listDecisions(store.db, 'uid-1')).toEqual([])
 })
 
-test('what is known is looked at again before a decision is recorded', async () => {
+test('a live check precedes the record of a decision', async () => {
   const resource = assignmentWith(['ann'])
   const gap: ApprovalEnforcement = { ...ENFORCED, mode: 'gap', statusTrusted: false, prove: async () => gap }
   const stale: ApprovalEnforcement = { ...ENFORCED, prove: async () => gap }
@@ -86,10 +86,12 @@ test('what is known is looked at again before a decision is recorded', async () 
   expect(await listDecisions(store.db, 'uid-1')).toEqual([])
 })
 
-test('a status waits to be believed while nothing is known of the policies', async () => {
+test('a status that may replace a lost row waits for a check of the policies', async () => {
   const resource = assignmentWith([])
   resource.status = { granted: { generation: 1 } }
   const unchecked: ApprovalEnforcement = { ...ENFORCED, mode: 'unchecked', statusTrusted: false }
   const reconcile = roleAssignmentReconciler({ store, approvalEnforcement: () => unchecked })
-  await expect(reconcile.reconcile(resource, VIEW)).rejects.toThrow('not known yet whether its status can be believed')
+  await expect(reconcile.reconcile(resource, VIEW)).rejects.toThrow(
+    'the operator does not know yet whether it may trust status.granted',
+  )
 })

@@ -1,21 +1,21 @@
-import type { PolicyAccess, PolicyObject, TrialOutcome } from '../../../operator/enforcement/policy_access.ts'
+import type { PolicyAccess, PolicyObject, ProbeResult } from '../../../operator/enforcement/policy_access.ts'
 import { NoAnswer } from '../../../operator/enforcement/policy_access.ts'
-import { textOf } from '../../../operator/enforcement/shipped_policies.ts'
+import { textOf } from '../../../operator/enforcement/policy_check.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import { DECISIONS, installed } from './shipped.ts'
 
-/** An API server as far as approval hangs on it, for a test to change in any way. */
+/** The objects of an API server that enforce approvals, for a test to change. */
 export interface MemoryPolicies extends PolicyAccess {
   objects: Map<string, PolicyObject>
   assignments: RoleAssignmentResource[]
   /** In place of a refusal by the policy on decisions. */
-  trial: TrialOutcome | undefined
-  isSilent: boolean
-  /** Names of the calls, in their order. */
+  probeResult: ProbeResult | undefined
+  isUnreachable: boolean
+  /** Names of the calls, in order. */
   calls: string[]
-  /** As a watch would tell. */
+  /** Reports a watch event. */
   change(): void
-  /** Policies and bindings as from a new installation: the same content, other uids. */
+  /** Replaces policies and bindings by equal ones with other uids. */
   reinstall(): void
 }
 
@@ -25,14 +25,14 @@ export function memoryPolicies(): MemoryPolicies {
 
   function called(name: string): void {
     memory.calls.push(name)
-    if (memory.isSilent) throw new NoAnswer('connection refused')
+    if (memory.isUnreachable) throw new NoAnswer('connection refused')
   }
 
   const memory: MemoryPolicies = {
     objects: installed(),
     assignments: [],
-    trial: undefined,
-    isSilent: false,
+    probeResult: undefined,
+    isUnreachable: false,
     calls: [],
     change() {
       for (const listener of listeners) listener()
@@ -47,9 +47,9 @@ export function memoryPolicies(): MemoryPolicies {
       called('read')
       return structuredClone(memory.objects.get(textOf(name)))
     },
-    async tryToApprove() {
-      called('try')
-      if (memory.trial) return memory.trial
+    async probe() {
+      called('probe')
+      if (memory.probeResult) return memory.probeResult
       const isThere = memory.assignments.some(({ metadata }) => metadata.deletionTimestamp === undefined)
       return isThere ? { result: 'refused', policy: DECISIONS } : { result: 'none' }
     },
@@ -69,7 +69,7 @@ export function memoryPolicies(): MemoryPolicies {
   return memory
 }
 
-/** A RoleAssignment that asks for `reader`, with entries by these approvers on what it is now. */
+/** A RoleAssignment for the role `reader` with approvals of its present generation. */
 export function assignmentWith(
   approvers: readonly string[],
   metadata: Partial<RoleAssignmentResource['metadata']> = {},

@@ -1,13 +1,13 @@
 import { shippedPolicies } from '../../../crds/policies.ts'
 import type { PolicyObject } from '../../../operator/enforcement/policy_access.ts'
-import { textOf } from '../../../operator/enforcement/shipped_policies.ts'
+import { textOf } from '../../../operator/enforcement/policy_check.ts'
 
 const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
 export const DECISIONS = 'realmkeeper-roleassignment-decisions'
 export const CRD = 'CustomResourceDefinition/roleassignments.realmkeeper.io'
 
-/** Everything that approval hangs on, as after an installation, for a test to break. */
+/** The objects that enforce approvals, as after an installation, for a test to change. */
 export function installed(): Map<string, PolicyObject> {
   const crd: PolicyObject = {
     kind: 'CustomResourceDefinition',

@@ -3,7 +3,7 @@ import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
 import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
 import type { Clock } from '../../../kubernetes/clock.ts'
 import { processClock } from '../../../kubernetes/clock.ts'
-import { approvalWatch } from '../../../operator/enforcement/approval_watch.ts'
+import { enforcementCheck } from '../../../operator/enforcement/enforcement_check.ts'
 import { clusterPolicyAccess } from '../../../operator/enforcement/cluster_policy_access.ts'
 import { createOperatorMetrics } from '../../../operator/metrics.ts'
 import type { OperatorMetrics } from '../../../operator/metrics.ts'
@@ -94,7 +94,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
         secrets: () => source.secrets,
         elect: withoutElection,
         mayBeAway: true,
-        watchApprovals: () => approvalWatch({ access, required, trustExisting, clock: FAST, log }),
+        watchApprovals: () => enforcementCheck({ access, required, trustExisting, clock: FAST, log }),
         close: () => undefined,
       },
       pool: database.pool,

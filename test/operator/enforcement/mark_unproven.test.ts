@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { setAside } from '../../../operator/enforcement/set_aside.ts'
+import { withUnproven } from '../../../operator/enforcement/mark_unproven.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import type { Granted } from '../../../operator/role_assignment/granted.ts'
 import type { DecisionRow } from '../../../store/decisions.ts'
@@ -60,38 +60,38 @@ const unproven = (approver: string, generation = 1) => ({ approver, generation, 
 test.for<[string, RoleAssignmentResource, Granted | undefined, DecisionRow[], unknown]>([
   ['an entry', assignmentWith(['ann']), undefined, [], [unproven('ann')]],
   ['a condition', withCondition(), undefined, [], [unproven('ann')]],
-  ['several', assignmentWith(['ben', 'ann']), undefined, [], [unproven('ben'), unproven('ann')]],
-  ['nothing said', assignmentWith([]), undefined, [], undefined],
-  ['what is recorded', assignmentWith(['ann']), RESOLVED, [recorded('ann')], undefined],
+  ['several entries', assignmentWith(['ben', 'ann']), undefined, [], [unproven('ben'), unproven('ann')]],
+  ['no decision', assignmentWith([]), undefined, [], undefined],
+  ['a recorded decision', assignmentWith(['ann']), RESOLVED, [recorded('ann')], undefined],
   [
-    'what is known not to count',
+    'an approval that is stored as uncounted',
     assignmentWith(['ann']),
     { generation: 1, uncounted: [{ approver: 'ann', generation: 1, reason: 'DecidedTooEarly' }] },
     [],
     undefined,
   ],
-  ['the requester', assignmentWith(['Carol']), undefined, [], undefined],
-  ['another object', withEntry({ observedGeneration: 1, observedUID: 'uid-0' }), undefined, [], undefined],
+  ['the approval of the requester', assignmentWith(['Carol']), undefined, [], undefined],
+  ['a decision on another uid', withEntry({ observedGeneration: 1, observedUID: 'uid-0' }), undefined, [], undefined],
   [
-    'a generation to come',
+    'a decision on a later generation',
     withEntry({ observedGeneration: 7, observedUID: 'uid-1' }),
     undefined,
     [],
     [{ approver: 'ann', generation: 7, reason: 'DecidedTooEarly' }],
   ],
   [
-    'an object that was set back',
+    'an object restored from a backup',
     withEntry({ observedGeneration: 5, observedUID: 'uid-1' }),
     { generation: 4 },
     [],
     [{ approver: 'ann', generation: 5, reason: 'DecidedTooEarly' }],
   ],
 ])('%s', ([, resource, before, rows, expected]) => {
-  expect(setAside(resource, before, rows)?.granted.uncounted).toEqual(expected)
+  expect(withUnproven(resource, before, rows)?.granted.uncounted).toEqual(expected)
 })
 
-test('what is granted stays', () => {
-  expect(setAside(assignmentWith(['ben'], { generation: 2 }), SERVING, [])?.granted).toEqual({
+test('the grant stays', () => {
+  expect(withUnproven(assignmentWith(['ben'], { generation: 2 }), SERVING, [])?.granted).toEqual({
     generation: 2,
     uncounted: [unproven('ben', 2)],
     serving: SERVING.serving,

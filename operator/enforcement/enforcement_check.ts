@@ -1,0 +1,250 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from 'pino'
+import type { Clock } from '../../kubernetes/clock.ts'
+import { loggableText } from '../../process/loggable.ts'
+import { findEnforcementRecord, saveEnforcementRecord } from '../../store/approval_enforcement.ts'
+import type { EnforcementRecord, PolicyIdentities } from '../../store/approval_enforcement.ts'
+import { Deposed } from '../../store/operator_epoch.ts'
+import type { StoreAccess } from '../rows/store_access.ts'
+import type { RoleAssignmentResource } from '../view/resource_types.ts'
+import { NotYet } from '../view/view.ts'
+import { describeState } from './approval_enforcement.ts'
+import type { ApprovalEnforcement } from './approval_enforcement.ts'
+import { INITIAL_STATE, nextState } from './gap.ts'
+import type { CheckResult, EnforcementState, GapAction } from './gap.ts'
+import { markUnproven } from './mark_unproven.ts'
+import { NoAnswer } from './policy_access.ts'
+import type { PolicyAccess } from './policy_access.ts'
+import { checkPolicies } from './policy_check.ts'
+import { isCurrent, statusesEqualRows } from './stored_decisions.ts'
+
+export interface EnforcementCheckOptions {
+  access: PolicyAccess
+  /** `--require-approval-enforcement` */
+  required: boolean
+  /** `--trust-existing-decisions`: an empty record is no gap. */
+  trustExisting: boolean
+  clock: Clock
+  log: Logger
+}
+
+/** What the leading process provides. */
+export interface LeaderContext {
+  store: StoreAccess
+  /** RoleAssignments as reconcilers see them, possibly behind the API server. */
+  cached: () => RoleAssignmentResource[]
+  /** Called when the state changes: every Realm and RoleAssignment has to be reconciled. */
+  changed: () => void
+  onDeposed: (error: Deposed) => void
+}
+
+/**
+ * Checks at start, on every change and once a minute whether the admission policies are in force: (a) policies, bindings
+ * and CRD equal the shipped ones, and (b) the API server refuses a probe, a decision of the operator itself
+ * (`policy_check.ts`). `gap.ts` decides when a gap starts and ends. When a gap ends, all decisions that are not recorded
+ * yet become unproven (`mark_unproven.ts`).
+ */
+export interface EnforcementCheck {
+  /** For `ReconcilerDeps.approvalEnforcement`. */
+  current(): ApprovalEnforcement
+  /** To be called when this process leads, before it reconciles. Resolves after the first check. */
+  begin(leader: LeaderContext): Promise<void>
+  stop(): Promise<void>
+}
+
+const CHECK_MILLIS = 60_000
+/** While not enforced, and until statuses are trusted. */
+const RECHECK_MILLIS = 2_000
+
+export function enforcementCheck(options: EnforcementCheckOptions): EnforcementCheck {
+  const { access, required, trustExisting, clock, log } = options
+  let leader: LeaderContext | undefined
+  let state: EnforcementState = INITIAL_STATE
+  let record: EnforcementRecord | undefined
+  /** The policies with which the last probe was refused. */
+  let probedWith: PolicyIdentities | undefined
+  let sharedCheck: Promise<CheckResult> | undefined
+  let queue: Promise<unknown> = Promise.resolve()
+  let cancelTimer = (): void => {}
+  let unwatch: (() => Promise<void>) | undefined
+  let periodicCheck: Promise<void> = Promise.resolve()
+  let stopped = false
+  /** Whether something changed since the last periodic check began. */
+  let isDirty = false
+  let hasBegun = false
+
+  function current(): ApprovalEnforcement {
+    const statusTrusted = state.mode === 'enforced' && record?.statusesAgree === true
+    return { ...describeState(state), required, statusTrusted, prove }
+  }
+
+  /** Before a decision is recorded or a role granted: checks the policies and reads the object, both from now on. */
+  async function prove(resource: RoleAssignmentResource): Promise<ApprovalEnforcement> {
+    getLeader()
+    const [result, live] = await Promise.all([
+      checkFromNow(),
+      access.readAssignment(resource.metadata).catch((error: unknown) => {
+        if (error instanceof NoAnswer) throw new NotYet(error.message)
+        throw error
+      }),
+    ])
+    if (state.mode === 'gap') return current()
+    if (result.outcome === 'no_answer') throw new NotYet(result.message)
+    if (probedWith === undefined) throw new NotYet('the operator could not probe admission on a RoleAssignment yet')
+    if (!isCurrent(resource, live)) throw new NotYet('the RoleAssignment changed since it was read')
+    return current()
+  }
+
+  /** A check that begins after this call. Calls before it begins share it. */
+  function checkFromNow(): Promise<CheckResult> {
+    sharedCheck ??= inTurn(() => {
+      sharedCheck = undefined
+      return check({ alwaysProbe: false })
+    })
+    return sharedCheck
+  }
+
+  /** One check after the other: each continues from the state of the one before. */
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = queue.then(work, work)
+    queue = result.catch(() => undefined)
+    return result
+  }
+
+  async function check({ alwaysProbe }: { alwaysProbe: boolean }): Promise<CheckResult> {
+    const { result, probe } = await checkPolicies(
+      access,
+      (identities) => alwaysProbe || state.mode === 'gap' || !isDeepStrictEqual(probedWith, identities),
+    )
+    if (probe) probedWith = probe === 'refused' && result.outcome === 'passed' ? result.identities : undefined
+    const before = state
+    const next = nextState(state, result, { record, trustExisting, at: clock.now() })
+    // A gap takes effect even when it cannot be stored at once.
+    if (next.state.mode === 'gap') state = next.state
+    try {
+      await store(next.action, result)
+      if (next.action !== 'end') state = next.state
+    } finally {
+      report(before)
+    }
+    return result
+  }
+
+  async function store(action: GapAction, result: CheckResult): Promise<void> {
+    if (action === 'start' && record) {
+      await save({ ...record, gapSince: getLeader().store.now(), statusesAgree: false })
+    }
+    if (result.outcome !== 'passed') return
+    const { identities } = result
+    if (action === 'trust') await save({ identities, gapSince: null, statusesAgree: true })
+    if (action === 'end') await endGap(identities)
+  }
+
+  /** Marks the decisions of the gap as unproven. A policy that changes meanwhile keeps the gap open. */
+  async function endGap(identities: PolicyIdentities): Promise<void> {
+    const live = await listAssignments()
+    if (!live) return
+    // Reconcilers may still hold decisions that are no longer in the cluster.
+    for (const resource of [...live, ...getLeader().cached()]) {
+      const approvers = await markUnproven(getLeader().store, resource)
+      if (approvers.length === 0) continue
+      const { namespace, name } = resource.metadata
+      log.warn(
+        { resource: `RoleAssignment/${namespace}/${name}`, approvals: approvers.length },
+        'approvals made while the admission policies were not in force do not count; they need a new generation of the spec',
+      )
+    }
+    const { result } = await checkPolicies(access, () => true)
+    const next = nextState(state, result, { record, trustExisting, at: clock.now() })
+    if (result.outcome !== 'passed' || next.action !== 'end' || !isDeepStrictEqual(result.identities, identities)) {
+      state = next.state
+      return
+    }
+    await save({ identities, gapSince: null, statusesAgree: false })
+    state = { mode: 'enforced', checkedAt: clock.now() }
+  }
+
+  /** After a gap, trusts statuses again once they equal the rows. */
+  async function compareStatuses(): Promise<void> {
+    const live = await listAssignments()
+    if (!record || !live || !(await statusesEqualRows(getLeader().store.db, live))) return
+    const { result } = await checkPolicies(access, () => false)
+    if (result.outcome === 'passed' && isDeepStrictEqual(result.identities, record.identities)) {
+      await save({ ...record, statusesAgree: true })
+    }
+  }
+
+  async function listAssignments(): Promise<RoleAssignmentResource[] | undefined> {
+    return access.listAssignments().catch((error: unknown) => {
+      if (error instanceof NoAnswer) return undefined
+      throw error
+    })
+  }
+
+  async function save(next: EnforcementRecord): Promise<void> {
+    await getLeader().store.transaction((db) => saveEnforcementRecord(db, next))
+    record = next
+  }
+
+  function getLeader(): LeaderContext {
+    if (!leader) throw new NotYet('this process does not lead yet')
+    return leader
+  }
+
+  function report(before: EnforcementState): void {
+    const [was, is] = [describeState(before), describeState(state)]
+    if (isDeepStrictEqual(was, is)) return
+    const about = { mode: is.mode, reason: is.reason }
+    if (is.mode === 'enforced') log.info(about, is.message)
+    else log.warn(about, loggableText(is.message))
+    if (hasBegun) leader?.changed()
+  }
+
+  async function runPeriodicCheck(): Promise<void> {
+    isDirty = false
+    await inTurn(() => check({ alwaysProbe: true }))
+    if (state.mode === 'enforced' && record && !record.statusesAgree) await inTurn(compareStatuses)
+  }
+
+  function scheduleCheck(millis: number): void {
+    cancelTimer()
+    if (stopped) return
+    cancelTimer = clock.after(millis, () => {
+      periodicCheck = runPeriodicCheck().catch((error: unknown) => {
+        if (error instanceof Deposed) leader?.onDeposed(error)
+        else log.warn({ err: error }, 'the check of the admission policies failed; the operator repeats it')
+      })
+      void periodicCheck.finally(() => scheduleCheck(nextCheckMillis()))
+    })
+  }
+
+  function nextCheckMillis(): number {
+    if (isDirty) return 0
+    return state.mode === 'enforced' && record?.statusesAgree ? CHECK_MILLIS : RECHECK_MILLIS
+  }
+
+  return {
+    current,
+    async begin(context) {
+      // `begin` is called again when a later step of the start failed.
+      await unwatch?.()
+      leader = context
+      record = await findEnforcementRecord(context.store.db)
+      await inTurn(() => check({ alwaysProbe: true }))
+      hasBegun = true
+      unwatch = access.watch(() => {
+        isDirty = true
+        scheduleCheck(0)
+      })
+      scheduleCheck(nextCheckMillis())
+    },
+    async stop() {
+      stopped = true
+      cancelTimer()
+      await unwatch?.()
+      unwatch = undefined
+      await periodicCheck
+      await queue
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Db } from '../../store/db.ts'
+import { listRoleAssignments } from '../../store/role_assignments.ts'
+import { parseGranted } from '../role_assignment/granted.ts'
+import { statusDecisions } from '../role_assignment/status_decisions.ts'
+import type { RoleAssignmentResource } from '../view/resource_types.ts'
+
+/**
+ * Whether the API server still holds what a reconciler read from its cache: the same uid and generation, and every
+ * decision. A decision that was written and removed during a gap must not count because the cache is behind.
+ */
+export function isCurrent(cached: RoleAssignmentResource, live: RoleAssignmentResource | undefined): boolean {
+  if (live?.metadata.uid !== cached.metadata.uid || live.metadata.generation !== cached.metadata.generation) {
+    return false
+  }
+  if ((live.metadata.deletionTimestamp === undefined) !== (cached.metadata.deletionTimestamp === undefined)) {
+    return false
+  }
+  const present = statusDecisions(live.status)
+  return statusDecisions(cached.status).every((decision) => present.some((one) => isDeepStrictEqual(one, decision)))
+}
+
+/**
+ * Whether every `status.granted` equals its row, or is absent. Then no status forged during a gap remains, and a status
+ * may replace a lost row.
+ */
+export async function statusesEqualRows(db: Db, live: readonly RoleAssignmentResource[]): Promise<boolean> {
+  const rows = new Map((await listRoleAssignments(db)).map((row) => [row.resourceUid, row.granted]))
+  return live.every(({ metadata, status }) => {
+    const inStatus = parseGranted(status?.granted)
+    return inStatus === undefined || isDeepStrictEqual(inStatus, parseGranted(rows.get(metadata.uid)))
+  })
+}
