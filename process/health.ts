@@ -5,23 +5,23 @@ import { listen } from './listen.ts'
 import type { ListenAt } from './listen.ts'
 import { loggableText } from './loggable.ts'
 
-/** One thing without which the process does not do its work. */
+/** Something that the process needs in order to work. */
 export interface ReadinessCheck {
   name: string
-  /** Resolves with undefined when all is well, else with what is wrong, for an operator to read. */
+  /** Resolves with undefined when it is well, else with the problem, in words for an administrator. */
   check: () => Promise<string | undefined>
 }
 
 export interface Readiness {
   ready: boolean
-  /** `ok`, or what is wrong, by name of the check. */
+  /** `ok` or the problem, by the name of the check. */
   checks: Record<string, string>
 }
 
 export interface Health {
   port: number
   readiness(): Promise<Readiness>
-  /** From now on not ready, whatever the checks say, so that no new requests are sent here. */
+  /** Reports not ready from now on, so that no further requests are routed here. */
   drain(): void
   close(): Promise<void>
 }
@@ -29,26 +29,26 @@ export interface Health {
 export interface HealthOptions extends ListenAt {
   checks: ReadinessCheck[]
   registry: Registry
-  /** Until a check counts as failed. Milliseconds. */
+  /** A check that takes longer counts as failed. */
   checkTimeoutMillis?: number
 }
 
-/**
- * The port beside the public one: `/livez` (the event loop turns), `/readyz` (every check passes), `/metrics`.
- * Throws ListenError.
- */
+const SHUTTING_DOWN: Readiness = { ready: false, checks: { process: 'shutting down' } }
+
+/** Serves `/livez` (the event loop runs), `/readyz` (every check passes) and `/metrics`. Throws ListenError. */
 export async function serveHealth(options: HealthOptions): Promise<Health> {
   let draining = false
-  const readiness = sharedReadiness(options.checks, options.checkTimeoutMillis ?? 2_000)
+  const runShared = sharedChecks(options.checks, options.checkTimeoutMillis ?? 2_000)
+  const readiness = async (): Promise<Readiness> => (draining ? SHUTTING_DOWN : runShared())
 
-  const answers: Record<string, (response: ServerResponse) => Promise<void>> = {
+  const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
     async '/livez'(response) {
       answer(response, 200, 'text/plain; charset=utf-8', 'ok\n')
     },
     async '/readyz'(response) {
-      const { ready, checks } = draining ? SHUTTING_DOWN : await readiness()
-      const body = `${JSON.stringify({ ready, checks }, undefined, 2)}\n`
-      answer(response, ready ? 200 : 503, 'application/json', body)
+      const result = await readiness()
+      const body = `${JSON.stringify(result, undefined, 2)}\n`
+      answer(response, result.ready ? 200 : 503, 'application/json', body)
     },
     async '/metrics'(response) {
       answer(response, 200, options.registry.contentType, await options.registry.metrics())
@@ -59,7 +59,7 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
     { requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
     (request, response) => {
       const path = (request.url ?? '').split('?', 1)[0] ?? ''
-      const handle = Object.hasOwn(answers, path) ? answers[path] : undefined
+      const handle = Object.hasOwn(routes, path) ? routes[path] : undefined
       if (!handle) return answer(response, 404, 'text/plain; charset=utf-8', 'not found\n')
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.setHeader('Allow', 'GET, HEAD')
@@ -68,12 +68,12 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
       handle(response).catch(() => answer(response, 500, 'text/plain; charset=utf-8', 'error\n'))
     },
   )
-  // Probes and a scraper: whoever opens more than this is neither.
+  // Far more than probes and scrapers need.
   server.maxConnections = 200
 
   return {
     port: await listen(server, options),
-    readiness: async () => (draining ? SHUTTING_DOWN : readiness()),
+    readiness,
     drain() {
       draining = true
     },
@@ -85,10 +85,8 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
   }
 }
 
-const SHUTTING_DOWN: Readiness = { ready: false, checks: { process: 'shutting down' } }
-
-/** Callers that come while the checks run wait for the same answer: probes must not pile up on a slow database. */
-function sharedReadiness(checks: ReadinessCheck[], timeoutMillis: number): () => Promise<Readiness> {
+/** Probes that arrive while the checks run share their result, so that they do not pile up on a slow database. */
+function sharedChecks(checks: ReadinessCheck[], timeoutMillis: number): () => Promise<Readiness> {
   let running: Promise<Readiness> | undefined
   return () => {
     running ??= runChecks(checks, timeoutMillis).finally(() => {
@@ -100,12 +98,12 @@ function sharedReadiness(checks: ReadinessCheck[], timeoutMillis: number): () =>
 
 async function runChecks(checks: ReadinessCheck[], timeoutMillis: number): Promise<Readiness> {
   const results = await Promise.all(
-    checks.map(async ({ name, check }) => [name, (await outcome(check, timeoutMillis)) ?? 'ok'] as const),
+    checks.map(async ({ name, check }) => [name, (await resultOf(check, timeoutMillis)) ?? 'ok'] as const),
   )
   return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) }
 }
 
-async function outcome(check: ReadinessCheck['check'], timeoutMillis: number): Promise<string | undefined> {
+async function resultOf(check: ReadinessCheck['check'], timeoutMillis: number): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`no answer within ${timeoutMillis} ms`), timeoutMillis)

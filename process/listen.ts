@@ -4,23 +4,24 @@ import { PlainError } from './plain_error.ts'
 export interface ListenAt {
   host: string
   port: number
-  /** How the person who starts the process chooses another port: `--listen-port`. */
+  /** The flag that sets the port, for the error message: `--listen-port`. */
   flag: string
 }
 
-/** The process cannot listen where it was told to. The message says what to do. */
+/** The process cannot listen on the configured address or port. */
 export class ListenError extends PlainError {
   override readonly name = 'ListenError'
 }
 
-/** Listens; resolves with the port, which the system chooses when 0 was asked for. Throws ListenError. */
+/** Listens. Resolves with the port, which the system chooses when `port` is 0. Throws ListenError. */
 export async function listen(server: Server, { host, port, flag }: ListenAt): Promise<number> {
   try {
     return await listenOnce(server, host, port)
   } catch (error) {
-    // A machine without IPv6: every address of the machine is then every IPv4 address.
-    if (host === '::' && codeOf(error) === 'EAFNOSUPPORT') return listen(server, { host: '0.0.0.0', port, flag })
-    throw new ListenError(explained(codeOf(error), host, port, flag), { cause: error })
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    // The machine has no IPv6: all its addresses are then 0.0.0.0.
+    if (host === '::' && code === 'EAFNOSUPPORT') return listen(server, { host: '0.0.0.0', port, flag })
+    throw new ListenError(messageOf(code, { host, port, flag }), { cause: error })
   }
 }
 
@@ -35,18 +36,16 @@ function listenOnce(server: Server, host: string, port: number): Promise<number>
   })
 }
 
-function explained(code: string | undefined, host: string, port: number, flag: string): string {
-  if (code === 'EADDRINUSE') {
-    return `port ${port} on ${host} is in use: end what listens there, or choose another port with ${flag}`
+function messageOf(code: string, { host, port, flag }: ListenAt): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} on ${host} is in use: end the process that listens there, or choose another port with ${flag}`
+    case 'EACCES':
+      return `this user may not listen on port ${port} of ${host}: choose a port above 1023 with ${flag}`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is not an address of this machine: choose another with --listen-host`
+    default:
+      return `cannot listen on port ${port} of ${host} (${code})`
   }
-  if (code === 'EACCES')
-    return `port ${port} on ${host} is not allowed to this user: choose one above 1023 with ${flag}`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return `${host} is not an address of this machine: choose another with --listen-host`
-  }
-  return `cannot listen on port ${port} of ${host} (${code ?? 'unknown error'})`
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }

@@ -5,7 +5,7 @@ import { loggable, loggableText } from './loggable.ts'
 export type { Logger }
 
 export interface LogOptions {
-  /** The process: `server`, `operator`. */
+  /** Name of the process: `server`, `operator`. */
   name: string
   level: 'debug' | 'info' | 'warn' | 'error'
   /** Default: standard output. */
@@ -13,9 +13,8 @@ export interface LogOptions {
 }
 
 /**
- * The log of a process: one JSON object a line. Members whose name says secret are replaced, texts are freed of
- * control characters and of whatever looks like a credential, and cut to a bound; but that is the second net:
- * no caller hands it a secret. For one request use `log.child({ requestId })`.
+ * The log of a process: one JSON object per line, cleaned by `loggable`. That is the second line of defence: callers must
+ * not log secrets. For one request use `log.child({ requestId })`.
  */
 export function createLog({ name, level, destination }: LogOptions): Logger {
   const log = pino(
@@ -27,28 +26,28 @@ export function createLog({ name, level, destination }: LogOptions): Logger {
         level: (label) => ({ level: label }),
         log: loggable,
       },
-      // `loggable` has made plain members of errors; pino would go over them once more.
-      serializers: { err: (copied: unknown) => copied },
+      // `loggable` has copied errors; pino's own serializer must not run on the copies.
+      serializers: { err: (copy: unknown) => copy },
       hooks: {
         logMethod(args, method) {
-          const [members, message] = lineOf(args)
+          const [members, message] = normalized(args)
           method.call(this, members, message)
         },
       },
     },
-    // Written at once: the last lines before the end of a process are those that say why.
+    // Synchronous, because the last lines before a process ends give the reason.
     destination ?? pino.destination({ dest: 1, sync: true }),
   )
-  // Members bound to a child pass no formatter. Children inherit this method, so theirs do as well.
-  // oxlint-disable-next-line typescript/unbound-method -- the proxy hands `this` on
+  // pino applies no formatter to the members of a child log. Children inherit this method.
+  // oxlint-disable-next-line typescript/unbound-method -- the proxy passes `this` on
   log.child = new Proxy(log.child, {
     apply: (child, self, [bindings, ...rest]) => Reflect.apply(child, self, [loggable(bindings), ...rest]),
   })
   return log
 }
 
-/** What pino was called with, as members and one clean message. Nothing is interpolated: members are there for that. */
-function lineOf([first, second]: unknown[]): [object, string] {
+/** The arguments of a log call as members and one clean message. pino's interpolation is not supported: use members. */
+function normalized([first, second]: unknown[]): [object, string] {
   if (typeof first === 'string') return [{}, loggableText(first)]
   const members: Record<string, unknown> = first instanceof Error ? { err: first } : { ...Object(first) }
   if (typeof second === 'string') return [members, loggableText(second)]

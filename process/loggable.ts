@@ -3,10 +3,10 @@ const LONGEST_STACK = 6_000
 const DEEPEST = 5
 const MOST_MEMBERS = 50
 
-// Whole words of a member's name, in camelCase, snake_case or kebab-case: `clientSecret`, `refresh_token`, `x-api-key`.
+// Whole words of a member's name in camelCase, snake_case or kebab-case: `clientSecret`, `refresh_token`, `x-api-key`.
 const SECRET_NAME =
   /(?:^|_)(?:authorization|cookie|password|passwd|secret|token|assertion|credential|private|key|plaintext|ciphertext|value)s?(?:_|$)/
-// Names that match and say nothing secret.
+// Names that match but hold nothing secret.
 const PUBLIC_NAME =
   /(?:^|_)(?:token_type|key_id|key_version|keyring|public_key|token_endpoint|secret_name|secret_namespace)(?:_|$)/
 
@@ -19,20 +19,23 @@ const CREDENTIALS: [RegExp, string][] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|$)/g, '[private key]'],
 ]
 
-// Control and format characters (C0, C1, bidirectional overrides, line separators): a log is read on terminals.
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+// C0, C1, bidirectional overrides, line separators: they would act on the terminal that shows the log.
+// oxlint-disable-next-line no-control-regex -- it finds control characters
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** A text as one line that is safe to show: no control characters, nothing that looks like a credential, bounded. */
+/** A text as one line that is safe to show: control characters escaped, credentials replaced, length bounded. */
 export function loggableText(text: string, longest = LONGEST_TEXT): string {
-  // Cut first, with room to spare: patterns run over what a caller sent.
+  // Cut before the patterns run, because callers may send texts of any length.
   let line = text.slice(0, longest * 2)
   for (const [pattern, replacement] of CREDENTIALS) line = line.replace(pattern, replacement)
-  line = line.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  line = line.replace(CONTROL_CHARACTERS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
   return line.length > longest ? `${line.slice(0, longest)}… (${text.length} characters)` : line
 }
 
-/** The members of a log line, without what must not be in one: a bounded copy, nothing of it shared. */
+/**
+ * A bounded copy of the members of a log line, without secrets. pino's `redact` takes a fixed list of paths and its
+ * serializers one member each; this finds secrets by the words of a name at any depth, and in texts and error causes.
+ */
 export function loggable(members: Record<string, unknown>): Record<string, unknown> {
   return copyMembers(members, 0)
 }
@@ -57,7 +60,7 @@ function copyValue(value: unknown, depth: number): unknown {
   return copyMembers(value, depth + 1)
 }
 
-/** Named members only: `detail` of a PostgreSQL error, for one, holds the row's values. */
+/** Copies listed members only, because others may hold data: `detail` of a PostgreSQL error holds the values of a row. */
 function copyError(error: Error, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = { type: error.name, message: loggableText(error.message) }
   for (const name of ['code', 'constraint', 'table', 'routine', 'status', 'syscall', 'address', 'port']) {

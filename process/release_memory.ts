@@ -2,12 +2,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
- * Collects all garbage now, once. V8 keeps what its heap grew to as long as nothing presses it; after work that is
- * done once and makes much garbage, such as the first look at thousands of resources, that would be kept for ever.
+ * Runs a full garbage collection. V8 keeps the heap that it has grown to until memory is short: call this after work
+ * that is done once and makes much garbage, such as the first list of thousands of resources.
  */
 export function releaseMemory(): void {
   setFlagsFromString('--expose-gc')
-  // The flag shows in contexts that are made after it.
+  // `gc` exists only in contexts that are created after the flag was set.
   const collect: unknown = runInNewContext('gc')
   if (typeof collect === 'function') collect()
 }

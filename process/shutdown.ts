@@ -2,59 +2,70 @@ import type { Logger } from './log.ts'
 
 export interface ShutdownOptions {
   log: Logger
-  /** For all steps together. Milliseconds. */
+  /** For all steps together. */
   deadlineMillis: number
-  /** Ends the process; a test hands in its own. */
-  exit?: (code: number) => void
+  /** Default: SIGTERM and SIGINT. */
   signals?: NodeJS.Signals[]
-  /** Where signals and faults arrive; a test hands in an emitter. */
-  events?: Pick<NodeJS.Process, 'on' | 'off'>
-  /** True in a child that must not outlive its parent: the end of the channel between them begins the shutdown. */
+  /** True in a child process that must not outlive its parent: it shuts down when the IPC channel closes. */
   withParent?: boolean
 }
 
 export interface Shutdown {
   /**
-   * Adds a step; the last one added runs first, so each part adds its own when it has started. Added after the
-   * shutdown began, it runs at once: a process that is told to end while it starts leaves nothing behind.
+   * Adds a step. The last one added runs first, so each part adds its own after it has started. A step added during
+   * the shutdown runs too, so that a process that receives a signal while it starts leaves nothing behind.
    */
   add(name: string, step: () => Promise<void> | void): void
   /** Aborted when the shutdown begins. */
   signal: AbortSignal
-  /** Begins the shutdown; called again, it only waits. `code` is what the process exits with when all goes well. */
+  /** Begins the shutdown; a second call only waits. `code` is the exit code when all steps succeed. */
   begin(reason: string, code?: number): Promise<void>
 }
 
-/** One Ctrl-C may arrive twice: from the terminal, and passed on by npm. Nobody presses it again that fast. */
-const ECHO_MILLIS = 300
+/** A terminal sends SIGINT to npm and to its child, and npm passes it on: two within this time are one Ctrl-C. */
+const REPEATED_SIGINT_MILLIS = 300
 
 /**
- * How a process ends: on the first SIGTERM or SIGINT its steps run one after another and it exits with 0, or with
- * 1 when a step failed or the deadline passed; a second signal ends it at once, with 1. An error that nobody caught
- * is logged and ends it with 1 without further steps, because nothing is known of its state any more.
+ * Handles SIGTERM and SIGINT for every process of realmkeeper. The first signal runs the steps and exits with 0, or with
+ * 1 when a step failed or the deadline passed. A second signal exits with 1 at once. An error that reaches the top is
+ * logged and exits with 1 without any step, because the state of the process is unknown.
  */
 export function handleShutdown(options: ShutdownOptions): Shutdown {
-  const { log, deadlineMillis, signals = ['SIGTERM', 'SIGINT'], events = process } = options
-  // oxlint-disable-next-line unicorn/no-process-exit -- this is where a process ends
-  const exit = options.exit ?? ((code) => process.exit(code))
-  const started = new AbortController()
+  const { log, deadlineMillis, signals = ['SIGTERM', 'SIGINT'] } = options
+  const begun = new AbortController()
   const steps: { name: string; step: () => Promise<void> | void }[] = []
-  let clean = true
-  let finished = false
-  let ended: Promise<void> | undefined
+  let hasFailed = false
+  let isFinished = false
+  let shutdown: Promise<void> | undefined
+  let firstSignalAt = 0
 
-  async function run({ name, step }: (typeof steps)[number]): Promise<void> {
-    try {
-      await step()
-    } catch (error) {
-      clean = false
-      log.error({ err: error, step: name }, 'a step of the shutdown failed')
+  for (const signal of signals) process.on(signal, () => onSignal(signal))
+  if (options.withParent) process.on('disconnect', () => void begin('the parent process ended'))
+  process.on('uncaughtException', (error) => onFault('uncaughtException', error))
+  process.on('unhandledRejection', (error) => onFault('unhandledRejection', error))
+
+  function onSignal(signal: NodeJS.Signals): void {
+    if (!shutdown) {
+      firstSignalAt = performance.now()
+      void begin(signal)
+      return
     }
+    const isRepeated = signal === 'SIGINT' && performance.now() - firstSignalAt < REPEATED_SIGINT_MILLIS
+    if (!isRepeated) exit(1)
   }
 
-  async function runAll(reason: string, code: number): Promise<void> {
+  function onFault(name: string, error: unknown): void {
+    log.fatal({ err: error instanceof Error ? error : new Error(String(error)) }, name)
+    exit(1)
+  }
+
+  function begin(reason: string, code = 0): Promise<void> {
+    return (shutdown ??= runSteps(reason, code))
+  }
+
+  async function runSteps(reason: string, code: number): Promise<void> {
     log.info({ reason }, 'shutting down')
-    started.abort()
+    begun.abort()
     const deadline = setTimeout(() => {
       log.error({ waitingFor: steps.at(-1)?.name }, 'the shutdown took too long')
       exit(1)
@@ -63,40 +74,32 @@ export function handleShutdown(options: ShutdownOptions): Shutdown {
       await run(last)
       steps.splice(steps.indexOf(last), 1)
     }
-    finished = true
+    isFinished = true
     clearTimeout(deadline)
     log.info('shut down')
-    exit(clean ? code : 1)
+    exit(hasFailed ? 1 : code)
   }
 
-  const begin = (reason: string, code = 0): Promise<void> => (ended ??= runAll(reason, code))
-
-  let firstSignalAt: number | undefined
-  for (const signal of signals) {
-    events.on(signal, () => {
-      if (!ended) {
-        firstSignalAt = performance.now()
-        void begin(signal)
-        return
-      }
-      const isEcho = signal === 'SIGINT' && performance.now() - (firstSignalAt ?? 0) < ECHO_MILLIS
-      if (!isEcho) exit(1)
-    })
-  }
-  if (options.withParent) events.on('disconnect', () => void begin('the parent process is gone'))
-  for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
-    events.on(fault, (error: unknown) => {
-      log.fatal({ err: error instanceof Error ? error : new Error(String(error)) }, fault)
-      exit(1)
-    })
+  async function run({ name, step }: (typeof steps)[number]): Promise<void> {
+    try {
+      await step()
+    } catch (error) {
+      hasFailed = true
+      log.error({ err: error, step: name }, 'a step of the shutdown failed')
+    }
   }
 
   return {
     add(name, step) {
-      if (finished) void run({ name, step })
+      if (isFinished) void run({ name, step })
       else steps.push({ name, step })
     },
-    signal: started.signal,
+    signal: begun.signal,
     begin,
   }
+}
+
+function exit(code: number): never {
+  // oxlint-disable-next-line unicorn/no-process-exit -- the one place where a process ends itself
+  process.exit(code)
 }

@@ -1,7 +1,7 @@
 import { isAlias, isCollection, isMap, isPair, isScalar, isSeq, parseAllDocuments } from 'yaml'
 import type { Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml'
 import { isObject } from '../../crds/validation/defaulting.ts'
-import { canonicalText } from '../../operator/source/directory/canonical.ts'
+import { canonicalText } from '../../process/canonical_json.ts'
 import { YAML_OPTIONS } from '../../operator/source/directory/documents.ts'
 import type { Approval } from '../../operator/source/directory/held_object.ts'
 import { DecisionError } from './decision_error.ts'

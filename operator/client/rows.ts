@@ -40,7 +40,7 @@ export async function saveClient(deps: Deps, write: ClientWrite): Promise<Client
       return row
     })
     if (written === 'row_dropped') {
-      rows.clients.gone(uid)
+      rows.clients.deleted(uid)
       throw new NotYet('its row was dropped by somebody else')
     }
     if (written) rows.clients.written(written)
@@ -110,7 +110,7 @@ async function deleteRow(
       await noteChange(db, { realm: row.realm, kind: 'client', key: row.clientId }, store.now())
       return true
     })
-    rows.clients.gone(resourceUid)
+    rows.clients.deleted(resourceUid)
     return removed
   })
 }

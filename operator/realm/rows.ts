@@ -25,7 +25,7 @@ export async function saveRealm({ store, rows }: Deps, row: RealmRow): Promise<b
       await upsertRealm(db, row)
       await noteChange(db, { realm, kind: 'realm', key: realm }, store.now())
     })
-    if (former !== undefined && former !== resourceUid) rows.realms.gone(former)
+    if (former !== undefined && former !== resourceUid) rows.realms.deleted(former)
     rows.realms.written(row)
   })
   return true

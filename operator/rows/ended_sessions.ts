@@ -4,7 +4,7 @@ import { endSessions } from '../../store/sessions.ts'
 import type { EndReason } from '../../store/sessions.ts'
 import type { StoreAccess } from './store_access.ts'
 
-/** Ends every session of a subject, a client or a realm, and puts that on record where there were any. */
+/** Ends every session of a subject, a client or a realm, and records that in the audit chain if there were any. */
 export async function endSessionsOf(
   db: Db,
   of: { realm: string; subject?: string; clientId?: string },

@@ -1,6 +1,6 @@
 import { pathOf } from '../view/resource_types.ts'
 
-/** What is remembered of a row: enough to know whether it has to be written, little enough for many of them. */
+/** What memory holds of a row: enough to know whether it must be written, and small, because there are many. */
 export interface KnownRow {
   resourceUid: string
   namespace: string
@@ -9,39 +9,42 @@ export interface KnownRow {
   digest: string
 }
 
-/** The resource that a row is made from. */
+/** The resource that a row is written for. */
 export type RowSource = Pick<KnownRow, 'resourceUid' | 'namespace' | 'name'>
 
-/** Rows of one table, by uid of their resource. */
+/** The rows of one table as last read or written, by uid of their resource. */
 export interface Known<Fact extends KnownRow, Row> {
   get(resourceUid: string): Fact | undefined
-  /** The row made last of a resource of this `namespace/name`, be it the present one's or that of a former one. */
+  /** The row written last for a resource of this `namespace/name`: the present resource or a former one. */
   atPath(path: string): Fact | undefined
   all(): Iterable<Fact>
-  /** Runs what writes or deletes a row, and says so by `written` or `gone`: a load meanwhile leaves the row alone. */
+  /** Runs `work`, which writes or deletes a row and calls `written` or `deleted`. A load meanwhile leaves this row alone. */
   write<Result>(resourceUid: string, work: () => Promise<Result>): Promise<Result>
-  /** After a row was written, and committed. */
+  /** To be called after the commit. */
   written(row: Row): void
-  /** Replaces what is remembered of a row that did not change. */
+  /** Replaces the memory of a row that did not change. */
   amend(fact: Fact): void
-  /** After a row was deleted, or found to be missing. */
-  gone(resourceUid: string): void
+  /** To be called after the commit, and when the row turns out to be missing. */
+  deleted(resourceUid: string): void
 }
 
 export interface KnownTable<Fact extends KnownRow, Row> extends Known<Fact, Row> {
-  /** uid of the resource whose row holds a name, of the names given when the table was made. */
+  /** uid of the resource whose row has a unique name; `which` is the index in `options.names`. */
   ownerOf(which: number, name: string): string | undefined
-  /** What is written or deleted from now on is newer than what a load reads. */
+  /**
+   * To be called before all rows are read; the function that it returns takes them, and returns the drift. It ignores
+   * rows that were written or deleted in between, because the read may be older.
+   */
   beginLoad(): (rows: Row[]) => string[]
 }
 
 export interface KnownTableOptions<Fact extends KnownRow, Row> {
-  /** What a row of it is called when it is said that somebody changed it. */
+  /** What drift messages call a row. */
   what: string
   factOf: (row: Row) => Fact
-  /** Names that one row of the table can have. */
+  /** Names that are unique in the table. */
   names: ((fact: Fact) => string)[]
-  /** What to remember of a row that was read anew, and whether somebody else changed it. */
+  /** Compares a row read with the one in memory: what to remember, and whether another client changed it. */
   compare: (before: Fact, read: Fact) => { fact: Fact; isDrift: boolean }
 }
 
@@ -71,7 +74,7 @@ export function knownTable<Fact extends KnownRow, Row>({
     facts.delete(uid)
     if (paths.get(pathOf(fact)) === uid) paths.delete(pathOf(fact))
     names.forEach((nameOf, which) => {
-      // Another resource may have taken the name over meanwhile.
+      // Unless another resource has taken the name over.
       if (owners[which]?.get(nameOf(fact)) === uid) owners[which].delete(nameOf(fact))
     })
   }
@@ -98,7 +101,7 @@ export function knownTable<Fact extends KnownRow, Row>({
       touched?.add(fact.resourceUid)
       put(fact)
     },
-    gone(uid) {
+    deleted(uid) {
       touched?.add(uid)
       remove(uid)
     },

@@ -4,17 +4,20 @@ import type { Kind } from '../source/resource.ts'
 import type { ResourceSource } from '../source/resource_source.ts'
 import type { StoreAccess } from './store_access.ts'
 
-/** Whether what is missing from a list was deleted, or never was in this list. */
+/**
+ * The identity of each kind (its CRD uid) that the rows were written under. A kind with another identity was deleted and
+ * created again, so its missing objects were not deleted one by one, and their rows stay.
+ */
 export interface ListIdentities {
-  /** Reads what is recorded, and records what never was. */
+  /** Reads the recorded identities, and records those of kinds that have none. */
   load(): Promise<void>
-  /** False while a kind was re-created, or is not known, and nobody said that the rows of the former one may go. */
+  /** False while the kind is unknown, or was re-created and is not in `acceptEmpty`. */
   areSame(kind: Kind): boolean
-  /** From now on the rows of a kind are those of the list that is known by this. */
+  /** Records that the rows of a kind belong to this identity. */
   record(kind: Kind, identity: string): Promise<void>
 }
 
-/** @param options.acceptEmpty kinds whose former rows may go, although the kind was re-created */
+/** @param options.acceptEmpty re-created kinds whose former rows may be removed */
 export function listIdentitiesOf(options: {
   source: ResourceSource
   store: StoreAccess

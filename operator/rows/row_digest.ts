@@ -1,17 +1,17 @@
-import { hash } from 'node:crypto'
+import { digestOf } from '../../process/canonical_json.ts'
 import type { ClientRow, ClientWithoutSecret } from '../../store/clients.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import type { UserRow } from '../../store/users.ts'
 import { hashParameters } from '../../store/stored_hash.ts'
 
-// A digest says whether a row is what it should be without keeping the row. What no resource says, salts and hashes,
-// is not in it but for its presence.
+// A digest tells whether a row is as desired without keeping the row in memory. Salts and hashes, which follow from no
+// resource, are left out.
 
 export function realmDigest(row: RealmRow): string {
   return digest(row)
 }
 
-/** Of a secret, which state of which Secret it was made from. */
+/** Covers `secretSource`, the state of the Secret that the client secret was read from. */
 export function clientDigest(row: ClientWithoutSecret): string {
   return digest({ ...row, ...WITHOUT_SECRET })
 }
@@ -24,13 +24,13 @@ const WITHOUT_SECRET = {
   previousValidUntil: undefined,
 }
 
-/** The secrets of a client's row, which nobody but the operator writes: other bytes are drift. */
+/** The secret columns of a client's row. Only the operator writes them, so other bytes are drift. */
 export function clientSecretDigest(row: ClientRow): string {
   const bytes = [row.secretSalt, row.secretHash, row.previousSecretSalt, row.previousSecretHash]
   return digest([...bytes.map((each) => each?.toString('base64url') ?? null), row.previousValidUntil])
 }
 
-/** Of a password hash only whether it can be used: a server may replace one by another of the same password. */
+/** All that a digest covers of a password hash: servers replace a hash by another one of the same password. */
 export type PasswordState = 'none' | 'usable' | 'unusable'
 
 export function userDigest(row: Omit<UserRow, 'passwordHash'>, password: PasswordState): string {
@@ -42,21 +42,12 @@ export function passwordState(passwordHash: string | null): PasswordState {
   return hashParameters(passwordHash) === undefined ? 'unusable' : 'usable'
 }
 
-/** Tells two hashes apart without keeping them. */
+/** Distinguishes two hashes without keeping them in memory. */
 export function hashDigest({ passwordHash }: Pick<UserRow, 'passwordHash'>): string {
   return digest(passwordHash)
 }
 
+/** Half of a SHA-256 suffices to find differences, and there is one for each row. */
 function digest(value: unknown): string {
-  return hash('sha256', JSON.stringify(canonical(value)), 'base64url').slice(0, 22)
-}
-
-/** jsonb has an order of members of its own, and no undefined ones. */
-function canonical(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value
-  if (Array.isArray(value)) return value.map(canonical)
-  const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  return Object.fromEntries(
-    members.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, member]) => [name, canonical(member)]),
-  )
+  return digestOf(value).slice(0, 32)
 }

@@ -22,19 +22,19 @@ export interface KnownUser extends KnownRow {
   subject: string
   usernameKey: string
   passwordSource: string | null
-  /** False: the hash, if any, must not be computed with, and is made anew. */
+  /** False when there is no hash, or one whose parameters are out of bounds: it is made again from the Secret. */
   hasUsableHash: boolean
   hashDigest: string
-  /** The hash is not the one that this process wrote. */
+  /** Another client wrote the hash: a server that renewed it, or somebody by hand. Verified before it is kept. */
   mustVerify: boolean
 }
 
 /**
- * The rows of configuration as this process last read or wrote them. Loaded in bulk at the start and at each resync;
- * between them, only this process writes them.
+ * The rows of configuration as this process last read or wrote them. They are loaded in bulk at the start of a term and
+ * at each resync; in between, only this process writes them.
  */
 export interface Rows extends Registered {
-  /** Reads all rows. Returns what differed from what was remembered, in words: somebody else wrote there. */
+  /** Reads all rows. Returns the rows that another client changed, described for the log. */
   load(db: Db): Promise<string[]>
 
   realms: Known<KnownRow, RealmRow>
@@ -45,9 +45,9 @@ export interface Rows extends Registered {
   usernameOwner(realm: string, username: string): string | undefined
   subjectOwner(realm: string, subject: string): string | undefined
 
-  /** Says why a Realm is not registered, to those that belong to it; undefined once it is. Returns whether that is news. */
+  /** Records why a Realm is not registered, undefined once it is. Returns whether that changed. */
   refuseRealm(realmUid: string, reason: string | undefined): boolean
-  /** After all rows of a realm were deleted. */
+  /** To be called after all rows of a realm were deleted. */
   forgetRealm(realm: string): void
 }
 
@@ -63,7 +63,7 @@ export function createRows(): Rows {
     factOf: knownClient,
     names: [({ realm, clientId }) => `${realm} ${clientId}`],
     compare(before, fact) {
-      // Nobody else writes secrets there: one that is another is made anew, even if all else is as it was.
+      // Only the operator writes secrets, so without a source and a digest the row is written again.
       const isSecret = before.secretDigest !== fact.secretDigest
       const read = isSecret ? { ...fact, secretSource: null, digest: '' } : fact
       return { fact: read, isDrift: isSecret || before.digest !== fact.digest }
@@ -74,7 +74,7 @@ export function createRows(): Rows {
     factOf: knownUser,
     names: [({ realm, usernameKey: key }) => `${realm} ${key}`, ({ realm, subject }) => `${realm} ${subject}`],
     compare: (before, fact) => ({
-      // Servers renew hashes, so another one is no drift; that it is one of the same password is to be seen.
+      // Servers renew hashes, so another one is no drift; whether it is of the same password must be verified.
       fact: { ...fact, mustVerify: before.mustVerify || before.hashDigest !== fact.hashDigest },
       isDrift: before.digest !== fact.digest,
     }),
@@ -101,14 +101,14 @@ export function createRows(): Rows {
     usernameOwner: (realm, username) => users.ownerOf(0, `${realm} ${usernameKey(username)}`),
     subjectOwner: (realm, subject) => users.ownerOf(1, `${realm} ${subject}`),
     refuseRealm(realmUid, reason) {
-      const isNews = refusals.get(realmUid) !== reason
+      const hasChanged = refusals.get(realmUid) !== reason
       if (reason === undefined) refusals.delete(realmUid)
       else refusals.set(realmUid, reason)
-      return isNews
+      return hasChanged
     },
     forgetRealm(realm) {
       for (const table of [realms, clients, users]) {
-        for (const known of table.all()) if (known.realm === realm) table.gone(known.resourceUid)
+        for (const known of table.all()) if (known.realm === realm) table.deleted(known.resourceUid)
       }
     },
   }

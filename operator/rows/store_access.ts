@@ -3,13 +3,13 @@ import { isUnavailable } from '../../store/db.ts'
 import type { Db } from '../../store/db.ts'
 import { inFencedTransaction } from '../../store/operator_epoch.ts'
 
-/** How reconcilers reach Postgres: reads anywhere, writes only while this process leads. */
+/** How reconcilers use Postgres: reads at any time, writes only while this process leads. */
 export interface StoreAccess {
-  /** For reads outside a transaction. Throws PostgresAway. */
+  /** For reads. Throws PostgresAway. */
   readonly db: Db
   /**
-   * Runs `work` in one transaction that commits only while this process leads. Throws Deposed otherwise, which ends
-   * the process, and PostgresAway. A change of what servers cache ends with `noteChange`.
+   * Runs `work` in one transaction that is fenced by the epoch. Throws Deposed when another process leads, which ends
+   * this one, and PostgresAway. `work` calls `noteChange` for rows that servers cache.
    */
   transaction<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
   now: () => Date
@@ -17,7 +17,7 @@ export interface StoreAccess {
   readonly auditWriter: string
 }
 
-/** Postgres cannot answer now. It is nobody's fault in particular, so everything waits for it. */
+/** Postgres does not answer. No resource is at fault, so whole queues pause. */
 export class PostgresAway extends Error {
   override readonly name = 'PostgresAway'
 }
@@ -27,15 +27,16 @@ export function storeAccess(options: { pool: Pool; epoch: number; now: () => Dat
   const { pool, epoch, now, auditWriter } = options
   return {
     db: {
-      query: (text, values) => (typeof text === 'string' ? pool.query(text, values) : pool.query(text)).catch(tellAway),
+      query: (text, values) =>
+        (typeof text === 'string' ? pool.query(text, values) : pool.query(text)).catch(rethrowOutage),
     },
-    transaction: (work) => inFencedTransaction(pool, epoch, work).catch(tellAway),
+    transaction: (work) => inFencedTransaction(pool, epoch, work).catch(rethrowOutage),
     now,
     auditWriter,
   }
 }
 
-function tellAway(error: unknown): never {
+function rethrowOutage(error: unknown): never {
   if (isUnavailable(error)) throw new PostgresAway('PostgreSQL is not available', { cause: error })
   throw error
 }

@@ -26,9 +26,9 @@ export interface SweepDeps {
 }
 
 /**
- * Removes rows whose resource is gone without having told: a finalizer removed by hand, an operator that was away.
- * Only where the list of the kind is complete and the one that the rows were made from. Returns the kinds that have to
- * be swept later.
+ * Removes rows whose resource went without its finalizer: it was removed by hand, or the object was deleted from etcd.
+ * Only where the list of the kind is complete and has the identity that the rows were written under. Returns the kinds
+ * whose list is not complete.
  */
 export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
   const { source, identities, log } = deps
@@ -40,16 +40,16 @@ export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
       later.push(kind)
       continue
     }
-    // A grant that nobody's object asks for any more ends, whatever became of the kind.
+    // A grant without a RoleAssignment ends, also when the kind was re-created.
     if (kind === 'RoleAssignment') await sweepAssignments(deps)
     else if (identities.areSame(kind)) await sweepKind(kind, deps)
     else {
       const { length: missing } = orphansOf(kind, deps)
-      // All are back, so what goes from now on is meant to.
+      // All are back: a deletion from now on is one.
       if (missing === 0) await identities.record(kind, complete.identity)
       const message =
-        `${kind} was re-created, so rows of objects that are not there now stay; ` +
-        `"realmkeeper operator --accept-empty ${kind}" lets them go (in the chart: operator.acceptEmpty)`
+        `the kind ${kind} was re-created, so the rows of objects that are missing stay; ` +
+        `"realmkeeper operator --accept-empty ${kind}" removes them (in the chart: operator.acceptEmpty)`
       if (missing > 0) log.warn({ rows: missing }, message)
     }
   }
@@ -58,14 +58,17 @@ export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
 
 async function sweepKind(kind: Exclude<Kind, 'RoleAssignment'>, deps: SweepDeps): Promise<void> {
   for (const orphan of orphansOf(kind, deps)) {
-    deps.log.info({ resource: `${kind}/${orphan.namespace}/${orphan.name}` }, 'its resource is gone: row removed')
+    deps.log.info(
+      { resource: `${kind}/${orphan.namespace}/${orphan.name}` },
+      'the resource is gone: its row is removed',
+    )
     if (kind === 'Realm') await removeRealm(deps, orphan)
     else if (kind === 'Client') await removeClient(deps, orphan.resourceUid)
     else await removeUser(deps, orphan.resourceUid)
   }
 }
 
-/** Rows whose resource is not there. */
+/** Rows without a resource. */
 function orphansOf(kind: Kind, { source, rows }: SweepDeps): KnownRow[] {
   const present = new Set(source.list(kind).map(({ metadata }) => metadata.uid))
   return [...known(kind, rows).all()].filter(({ resourceUid }) => !present.has(resourceUid))
@@ -77,22 +80,22 @@ function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRo
 }
 
 async function sweepAssignments({ source, store, log, reportDrift }: SweepDeps): Promise<void> {
-  // Rows first: what has one by now and is not there afterwards is gone. The other way round it may be new.
+  // Rows are read before resources: read after, a row of a new RoleAssignment would look like an orphan.
   const assignments = await listRoleAssignments(store.db)
   const uids = source.list('RoleAssignment').map(({ metadata }) => metadata.uid)
   const present = new Set(uids)
   for (const assignment of assignments) {
     if (present.has(assignment.resourceUid)) continue
     const { namespace, name } = assignment
-    log.info({ resource: `RoleAssignment/${namespace}/${name}` }, 'its resource is gone: what it granted ends')
+    log.info({ resource: `RoleAssignment/${namespace}/${name}` }, 'the RoleAssignment is gone: its grants end')
     await deleteOrphanedRow(store, assignment)
   }
-  // Grants whose assignment has not even a row: somebody wrote them by hand, or lost the other table.
+  // Grants without a row of their assignment: written by hand, or the other table was lost.
   const strays = await store.transaction((db) => deleteStrayGrants(db, uids))
-  for (const uid of strays) reportDrift(`granted roles of uid ${uid}: there is no such RoleAssignment`)
+  for (const uid of strays) reportDrift(`granted roles of uid ${uid}: no RoleAssignment has this uid`)
 }
 
-/** Forgets what time has made useless. */
+/** Deletes expired rows. */
 export async function sweepExpired({ db, now }: StoreAccess): Promise<void> {
   const at = now()
   while ((await sweepSessions(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE);

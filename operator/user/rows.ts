@@ -35,7 +35,7 @@ export async function saveUser({ store, rows }: Deps, { row, ...write }: UserWri
   return rows.users.write(row.resourceUid, async () => {
     const written = await store.transaction((db) => writeUser(db, { row, ...write }, store))
     if (written === 'row_dropped') {
-      rows.users.gone(row.resourceUid)
+      rows.users.deleted(row.resourceUid)
       throw new NotYet('its row was dropped by somebody else')
     }
     if (typeof written === 'string' || 'subjectOwner' in written) return written
@@ -82,7 +82,7 @@ export async function removeUser(
       await endSessionsOf(db, { realm: whose.realm, subject: whose.subject }, 'user_removed', store)
       return row !== undefined
     })
-    rows.users.gone(resourceUid)
+    rows.users.deleted(resourceUid)
     return removed
   })
 }
@@ -106,7 +106,7 @@ export async function withdrawUser({ store, rows }: Deps, resourceUid: string): 
   if (!rows.users.get(resourceUid)) return false
   await rows.users.write(resourceUid, async () => {
     await store.transaction((db) => deleteUser(db, resourceUid))
-    rows.users.gone(resourceUid)
+    rows.users.deleted(resourceUid)
   })
   return true
 }

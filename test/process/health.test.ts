@@ -95,6 +95,6 @@ test('a port in use is said with the flag that changes it', async () => {
   const refused = listen(createServer(), { ...at, port })
   await expect(refused).rejects.toThrow(ListenError)
   await expect(refused).rejects.toThrow(
-    `port ${port} on 127.0.0.1 is in use: end what listens there, or choose another port with --health-listen-port`,
+    `port ${port} on 127.0.0.1 is in use: end the process that listens there, or choose another port with --health-listen-port`,
   )
 })

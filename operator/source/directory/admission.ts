@@ -1,4 +1,4 @@
-import { digestOf, canonicalText } from './canonical.ts'
+import { digestOf, canonicalText } from '../../../process/canonical_json.ts'
 import { decisionDigests } from './decisions.ts'
 import { objectOf, timeText } from './held_object.ts'
 import type { HeldObject } from './held_object.ts'

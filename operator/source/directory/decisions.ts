@@ -1,7 +1,7 @@
 import { isObject } from '../../../crds/validation/defaulting.ts'
 import { covers } from '../../role_assignment/status_decisions.ts'
 import type { Condition } from '../resource.ts'
-import { digestOf } from './canonical.ts'
+import { digestOf } from '../../../process/canonical_json.ts'
 import { objectOf, timeText } from './held_object.ts'
 import type { Approval, HeldObject, HeldStatus } from './held_object.ts'
 import type { ResourceManifest } from './manifest.ts'

@@ -1,5 +1,5 @@
 import { admit } from './admission.ts'
-import { canonicalText } from './canonical.ts'
+import { canonicalText } from '../../../process/canonical_json.ts'
 import type { Claim } from './claims.ts'
 import { takeDecisions } from './decisions.ts'
 import { isHeldObject, timeText } from './held_object.ts'

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from './atomic_file.ts'
-import { canonicalText } from './canonical.ts'
+import { canonicalText } from '../../../process/canonical_json.ts'
 import { errorCode } from './error_code.ts'
 import { StateError } from './state_file.ts'
 

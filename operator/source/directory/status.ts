@@ -1,5 +1,5 @@
 import type { StatusPatch } from '../resource_source.ts'
-import { canonicalText } from './canonical.ts'
+import { canonicalText } from '../../../process/canonical_json.ts'
 import { timeText } from './held_object.ts'
 import type { HeldStatus } from './held_object.ts'
 

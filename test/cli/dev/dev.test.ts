@@ -186,7 +186,7 @@ describe('what keeps it from starting', () => {
     const refused = await dev(['--quickstart'], { http, health: 0, operatorHealth: 0 })
     expect(await refused.ended).toBe(1)
     expect(refused.output()).toContain(
-      `realmkeeper: port ${http} on 127.0.0.1 is in use: end what listens there, or choose another port with --listen-port\n`,
+      `realmkeeper: port ${http} on 127.0.0.1 is in use: end the process that listens there, or choose another port with --listen-port\n`,
     )
     expect(await readdir(join(folder, QUICKSTART, 'state'))).not.toContain('dev.lock')
     await new Promise((resolve) => occupant.close(resolve))

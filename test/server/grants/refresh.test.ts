@@ -19,7 +19,9 @@ let keyring: Keyring
 let alice: UserRow
 let aheadMillis = 0
 const later = (seconds: number): void => void (aheadMillis += seconds * 1000)
-const now = (): Date => new Date(Date.now() + aheadMillis)
+/** Stands still: the wall clock may pass a second between two calls. */
+const startMillis = Date.now()
+const now = (): Date => new Date(startMillis + aheadMillis)
 const settings = { optionalScopes: ['offers'] }
 
 beforeAll(async () => {

@@ -1,0 +1,75 @@
+import { spawnSync } from 'node:child_process'
+import { open, readFile, rename, rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const WRITE_MILLIS = 20
+const MAX_TRIES = 50
+
+/** `release` when the lock was free, else the pid of the process that holds it, if known. */
+export type LockResult = { release: () => Promise<void> } | { release?: undefined; holder: number | undefined }
+
+/**
+ * Takes a lock file for this process, if it is free; a lock of a process that has ended is free. The file holds the pid
+ * and the start time of its process, so that no heartbeat is needed and a process that has the same pid later does not
+ * count.
+ */
+export async function tryLock(file: string): Promise<LockResult> {
+  const own = `${process.pid} ${await startTimeOf(process.pid)}\n`
+  for (let tries = 1; ; tries++) {
+    if (await create(file, own)) return { release: once(() => rm(file, { force: true })) }
+    const found = await readFile(file, 'utf8').catch(() => '')
+    const holder = await liveHolder(found)
+    if (holder !== undefined || tries > MAX_TRIES) return { holder }
+    // Another process may be about to write its pid.
+    if (found === '' && tries < MAX_TRIES) await sleep(WRITE_MILLIS)
+    else await removeLeftover(file, found)
+  }
+}
+
+/** After the first release the lock may belong to another process. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => (done ??= work())
+}
+
+async function create(file: string, text: string): Promise<boolean> {
+  try {
+    const handle = await open(file, 'wx', 0o600)
+    await handle.writeFile(text)
+    await handle.close()
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Two processes may find the same leftover: the second must not remove the lock that the first has written since. */
+async function removeLeftover(file: string, found: string): Promise<void> {
+  const aside = `${file}.${process.pid}`
+  await rename(file, aside).catch(() => undefined)
+  const moved = await readFile(aside, 'utf8').catch(() => found)
+  if (moved === found) await rm(aside, { force: true })
+  else await rename(aside, file)
+}
+
+async function liveHolder(text: string): Promise<number | undefined> {
+  const [pid = '', ...start] = text.trim().split(' ')
+  if (!/^\d+$/.test(pid)) return undefined
+  const current = await startTimeOf(Number(pid))
+  return current !== '' && current === start.join(' ') ? Number(pid) : undefined
+}
+
+/** The boot and the start time of a running process, as a text; empty when there is none. Containers reuse pids. */
+async function startTimeOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')
+  if (stat !== undefined) {
+    // Fields 3 (state) and 22 (start time); the name in field 2 may hold spaces and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // A zombie has ended; its parent has not read the exit code yet.
+    return fields[0] === 'Z' ? '' : `${boot.trim()}:${fields[19] ?? ''}`
+  }
+  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
+  return stdout?.trim().replaceAll(/\s+/g, '_') ?? ''
+}
