@@ -3,7 +3,7 @@ import type { RoleAssignmentSpec } from '../../crds/role_assignment.gen.ts'
 import { parseGranted } from '../../operator/role_assignment/granted.ts'
 import { printable } from '../../process/printable.ts'
 import { covers, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
-import type { HeldObject } from '../../operator/source/directory/held_object.ts'
+import type { StoredResource } from '../../operator/source/directory/state/stored_object.ts'
 
 /** One RoleAssignment as an approver wants to see it. Texts of others are one line each and printable. */
 export interface AssignmentRow {
@@ -47,7 +47,7 @@ export interface AssignmentRow {
 
 /** A RoleAssignment as a directory or an API server holds it. */
 export type AssignmentObject = Pick<
-  HeldObject,
+  StoredResource,
   'namespace' | 'name' | 'uid' | 'generation' | 'creationTimestamp' | 'deletionTimestamp' | 'spec' | 'status'
 >
 

@@ -1,18 +1,15 @@
 import { realpathSync, statSync } from 'node:fs'
-import { randomUUID } from 'node:crypto'
-import { evaluateRules } from '../../crds/validation/cel.ts'
-import { defaultAndValidate } from '../../crds/validation/validation.ts'
 import { printable } from '../../process/printable.ts'
 import { covers, nameKey, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
-import { replaceFile } from '../../operator/source/directory/atomic_file.ts'
+import { replaceFile } from '../../operator/source/directory/state/atomic_file.ts'
 import { digestOf } from '../../process/canonical_json.ts'
-import { takeDecisions } from '../../operator/source/directory/decisions.ts'
-import { errorCode } from '../../operator/source/directory/error_code.ts'
-import { readText } from '../../operator/source/directory/folder.ts'
-import { timeText } from '../../operator/source/directory/held_object.ts'
-import type { Approval, HeldObject } from '../../operator/source/directory/held_object.ts'
-import { manifestOf } from '../../operator/source/directory/manifest.ts'
-import type { ResourceManifest } from '../../operator/source/directory/manifest.ts'
+import { applyDecisions } from '../../operator/source/directory/decisions.ts'
+import { errorCode } from '../../process/system_error.ts'
+import { readText } from '../../operator/source/directory/manifests/manifest_files.ts'
+import { timeText } from '../../operator/source/directory/state/stored_object.ts'
+import type { Approval, StoredResource } from '../../operator/source/directory/state/stored_object.ts'
+import { readManifest } from '../../operator/source/directory/manifests/manifest.ts'
+import type { ResourceManifest } from '../../operator/source/directory/manifests/manifest.ts'
 import { isObject } from '../../crds/validation/defaulting.ts'
 import { DecisionError } from './decision_error.ts'
 import { getAssignment, getWritten, heldState } from './find_assignment.ts'
@@ -68,7 +65,7 @@ export async function decide(options: DecideOptions): Promise<Decided> {
   })
 }
 
-function entryOf({ uid, generation }: HeldObject, { approver, decision, comment, now }: DecideOptions): Approval {
+function entryOf({ uid, generation }: StoredResource, { approver, decision, comment, now }: DecideOptions): Approval {
   return {
     approver,
     decision,
@@ -79,7 +76,7 @@ function entryOf({ uid, generation }: HeldObject, { approver, decision, comment,
   }
 }
 
-function refuseApprover(held: HeldObject, { approver }: DecideOptions): void {
+function refuseApprover(held: StoredResource, { approver }: DecideOptions): void {
   const { requestedBy } = isObject(held.spec) ? held.spec : {}
   if (approver.trim() === '') throw new DecisionError('a decision needs the name of whoever decides: --as NAME')
   if (typeof requestedBy !== 'string' || nameKey(approver) !== nameKey(requestedBy)) return
@@ -88,7 +85,7 @@ function refuseApprover(held: HeldObject, { approver }: DecideOptions): void {
   )
 }
 
-function refuseStale(held: HeldObject, { file, line, manifest }: WrittenAssignment): void {
+function refuseStale(held: StoredResource, { file, line, manifest }: WrittenAssignment): void {
   const named = `RoleAssignment ${held.namespace}/${held.name}`
   if (held.deletionTimestamp !== undefined)
     throw new DecisionError(`${named} is being deleted: nothing is decided on it any more`)
@@ -100,15 +97,10 @@ function refuseStale(held: HeldObject, { file, line, manifest }: WrittenAssignme
 }
 
 /** Whether the entry says anything new. Throws DecisionError where it would not count. */
-function isNews(held: HeldObject, manifest: ResourceManifest, entry: Approval): boolean {
-  const admission = {
-    defaultAndValidate,
-    evaluateRules,
-    now: () => new Date(entry.decidedAt ?? 0),
-    randomUid: randomUUID,
-  }
+function isNews(held: StoredResource, manifest: ResourceManifest, entry: Approval): boolean {
+  const now = new Date(entry.decidedAt ?? 0)
   // With the decisions that stand in the file and were not read yet.
-  const present = takeDecisions(held, manifest, admission)?.object ?? held
+  const present = applyDecisions(held, manifest, now)?.object ?? held
   const standing = statusDecisions(present.status).filter((decision) => covers(decision, held))
   if (standing.some(({ approver, decision }) => approver === entry.approver && decision === entry.decision))
     return false
@@ -119,7 +111,7 @@ function isNews(held: HeldObject, manifest: ResourceManifest, entry: Approval): 
     throw new DecisionError(`${message}; only an edit of its spec opens it again`)
   }
   const alone = { ...manifest, status: { approvals: [entry] } }
-  const [problem] = takeDecisions(present, alone, admission)?.problems ?? []
+  const [problem] = applyDecisions(present, alone, now)?.problems ?? []
   if (problem)
     throw new DecisionError(`the decision on RoleAssignment ${held.name} would not count: ${problem.message}`)
   return true
@@ -142,7 +134,7 @@ function write({ file, text, document, manifest }: WrittenAssignment, entry: App
 }
 
 function isSame(value: unknown, { namespace, name }: ResourceManifest): boolean {
-  const manifest = manifestOf(isObject(value) ? value : {})
+  const manifest = readManifest(isObject(value) ? value : {})
   return (
     manifest.type === 'resource' &&
     manifest.kind === 'RoleAssignment' &&

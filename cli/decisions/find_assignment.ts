@@ -1,16 +1,17 @@
 import { join } from 'node:path'
 import { closest } from '../../crds/validation/suggestion.ts'
-import { claimsOf } from '../../operator/source/directory/claims.ts'
-import { parseDocuments, positionOf } from '../../operator/source/directory/documents.ts'
-import type { ManifestDocument } from '../../operator/source/directory/documents.ts'
-import { listFiles, readText } from '../../operator/source/directory/folder.ts'
-import type { ManifestFile } from '../../operator/source/directory/folder.ts'
-import { heldKey, isHeldObject } from '../../operator/source/directory/held_object.ts'
-import type { Held, HeldObject } from '../../operator/source/directory/held_object.ts'
-import type { ResourceManifest } from '../../operator/source/directory/manifest.ts'
-import { problemText } from '../../operator/source/directory/problem.ts'
-import type { Problem } from '../../operator/source/directory/problem.ts'
-import { readState } from '../../operator/source/directory/state_file.ts'
+import { indexManifests } from '../../operator/source/directory/manifests/manifest_index.ts'
+import { parseDocuments, positionOf } from '../../operator/source/directory/manifests/documents.ts'
+import type { ManifestDocument } from '../../operator/source/directory/manifests/documents.ts'
+import { listFiles, readText } from '../../operator/source/directory/manifests/manifest_files.ts'
+import type { ManifestFile } from '../../operator/source/directory/manifests/manifest_files.ts'
+import { isStoredResource } from '../../operator/source/directory/state/stored_object.ts'
+import { keyText } from '../../operator/source/resource.ts'
+import type { StoredObject, StoredResource } from '../../operator/source/directory/state/stored_object.ts'
+import type { ResourceManifest } from '../../operator/source/directory/manifests/manifest.ts'
+import { problemText } from '../../operator/source/directory/manifests/problem.ts'
+import type { Problem } from '../../operator/source/directory/manifests/problem.ts'
+import { readState } from '../../operator/source/directory/state/state_file.ts'
 import { DecisionError } from './decision_error.ts'
 
 /** A RoleAssignment as it stands in a file. */
@@ -30,22 +31,25 @@ export interface AssignmentName {
 }
 
 /** What the process that serves the directory holds. Throws DecisionError when there is none yet. */
-export function heldState(stateDir: string): ReadonlyMap<string, Held> {
+export function heldState(stateDir: string): ReadonlyMap<string, StoredObject> {
   const state = readState(stateDir)
-  if (state) return state.held
+  if (state) return state.objects
   throw new DecisionError(
     `no state in ${stateDir}: start "realmkeeper dev" on the directory first, or name its --state-dir`,
   )
 }
 
 /** The RoleAssignments of a state, in the order of their names. */
-export function heldAssignments(held: ReadonlyMap<string, Held>): HeldObject[] {
-  const assignments = [...held.values()].filter(isHeldObject).filter(({ kind }) => kind === 'RoleAssignment')
-  return assignments.toSorted((a, b) => (heldKey(a) < heldKey(b) ? -1 : 1))
+export function heldAssignments(held: ReadonlyMap<string, StoredObject>): StoredResource[] {
+  const assignments = [...held.values()].filter(isStoredResource).filter(({ kind }) => kind === 'RoleAssignment')
+  return assignments.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
 }
 
 /** The one RoleAssignment that a name means. Throws DecisionError, with what comes near. */
-export function getAssignment(held: ReadonlyMap<string, Held>, { namespace, name }: AssignmentName): HeldObject {
+export function getAssignment(
+  held: ReadonlyMap<string, StoredObject>,
+  { namespace, name }: AssignmentName,
+): StoredResource {
   const all = heldAssignments(held)
   const found = all.filter((one) => one.name === name && (namespace === undefined || one.namespace === namespace))
   const [only] = found
@@ -85,21 +89,21 @@ export async function writtenAssignments(
     }
   }
 
-  const claims = claimsOf(directory, { files, problems })
+  const index = indexManifests(directory, { files, problems })
   const byKey = new Map<string, WrittenAssignment>()
-  for (const [key, { file, document, manifest }] of claims.byKey) {
+  for (const [key, { file, document, manifest }] of index.entries) {
     if (manifest.type !== 'resource' || manifest.kind !== 'RoleAssignment') continue
     const { line } = positionOf(file.text, document, ['metadata', 'name'])
     byKey.set(key, { file: join(directory, file.path), line, text: file.text, document, manifest })
   }
-  return { byKey, problems: claims.problems }
+  return { byKey, problems: index.problems }
 }
 
 /** The document of a held RoleAssignment. Throws DecisionError when it is in no file that can be read. */
-export async function getWritten(directory: string, held: HeldObject): Promise<WrittenAssignment> {
+export async function getWritten(directory: string, held: StoredResource): Promise<WrittenAssignment> {
   const { byKey, problems } = await writtenAssignments(directory)
-  const written = byKey.get(heldKey(held))
-  const broken = problems.find(({ file, holdsDeletions }) => holdsDeletions && (!written || written.file === file))
+  const written = byKey.get(keyText(held))
+  const broken = problems.find(({ file, blocksDeletion }) => blocksDeletion && (!written || written.file === file))
   if (broken) throw new DecisionError(`${problemText(broken)} (repair it first)`)
   if (written) return written
   throw new DecisionError(`RoleAssignment ${held.namespace}/${held.name} is in no file of ${directory} any more`)

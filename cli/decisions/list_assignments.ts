@@ -1,6 +1,6 @@
 import type { RealmSpec } from '../../crds/realm.gen.ts'
-import { heldKey } from '../../operator/source/directory/held_object.ts'
-import type { Held } from '../../operator/source/directory/held_object.ts'
+import { keyText } from '../../operator/source/resource.ts'
+import type { StoredObject } from '../../operator/source/directory/state/stored_object.ts'
 import { assignmentRow } from './assignment_row.ts'
 import type { AssignmentRow, RealmLookup } from './assignment_row.ts'
 import { getAssignment, heldAssignments, heldState, writtenAssignments } from './find_assignment.ts'
@@ -32,15 +32,15 @@ export async function describeAssignment(options: ListOptions & AssignmentName):
   return withPlace(assignmentRow(assignment, realmsIn(held), options.now), byKey)
 }
 
-function realmsIn(held: ReadonlyMap<string, Held>): RealmLookup {
+function realmsIn(held: ReadonlyMap<string, StoredObject>): RealmLookup {
   return (realm) => {
-    const found = held.get(heldKey({ kind: 'Realm', ...realm }))
+    const found = held.get(keyText({ kind: 'Realm', ...realm }))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
     return found?.kind === 'Realm' ? (found.spec as RealmSpec) : undefined
   }
 }
 
 function withPlace(row: AssignmentRow, byKey: Map<string, WrittenAssignment>): AssignmentRow {
-  const written = byKey.get(heldKey({ kind: 'RoleAssignment', namespace: row.namespace, name: row.name }))
+  const written = byKey.get(keyText({ kind: 'RoleAssignment', namespace: row.namespace, name: row.name }))
   return written ? { ...row, file: written.file, line: written.line } : row
 }

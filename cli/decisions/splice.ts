@@ -2,8 +2,8 @@ import { isAlias, isCollection, isMap, isPair, isScalar, isSeq, parseAllDocument
 import type { Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml'
 import { isObject } from '../../crds/validation/defaulting.ts'
 import { canonicalText } from '../../process/canonical_json.ts'
-import { YAML_OPTIONS } from '../../operator/source/directory/documents.ts'
-import type { Approval } from '../../operator/source/directory/held_object.ts'
+import { YAML_OPTIONS } from '../../operator/source/directory/manifests/documents.ts'
+import type { Approval } from '../../operator/source/directory/state/stored_object.ts'
 import { DecisionError } from './decision_error.ts'
 import { blockEntry, flowEntry } from './entry_text.ts'
 

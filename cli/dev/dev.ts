@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Held } from '../../operator/source/directory/held_object.ts'
-import { readState } from '../../operator/source/directory/state_file.ts'
+import type { StoredObject } from '../../operator/source/directory/state/stored_object.ts'
+import { readState } from '../../operator/source/directory/state/state_file.ts'
 import { childEnvironment } from '../../process/config.ts'
 import type { DevConfig } from '../../process/settings.ts'
 import { lockDirectory } from '../../process/directory_lock.ts'
@@ -141,8 +141,8 @@ async function requireFreePorts({ listenHost: host, ...config }: DevConfig): Pro
   }
 }
 
-function readHeld(stateDir: string): ReadonlyMap<string, Held> {
-  return readState(stateDir)?.held ?? new Map<string, Held>()
+function readHeld(stateDir: string): ReadonlyMap<string, StoredObject> {
+  return readState(stateDir)?.objects ?? new Map<string, StoredObject>()
 }
 
 function shortPath(path: string): string {

@@ -2,9 +2,10 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { JsonWebKey } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Held, HeldObject } from '../../operator/source/directory/held_object.ts'
-import { heldKey, isHeldObject } from '../../operator/source/directory/held_object.ts'
-import { stateSecrets } from '../../operator/source/directory/state_secrets.ts'
+import type { StoredObject, StoredResource } from '../../operator/source/directory/state/stored_object.ts'
+import { isStoredResource } from '../../operator/source/directory/state/stored_object.ts'
+import { keyText } from '../../operator/source/resource.ts'
+import { stateSecrets } from '../../operator/source/directory/state/state_secrets.ts'
 import { FIELD_ENCRYPTION_FEATURE, issueLicense } from '../../keyring/license.ts'
 import { PlainError } from '../../process/plain_error.ts'
 
@@ -25,16 +26,16 @@ export async function createLicenseKey(stateDir: string): Promise<string> {
  */
 export async function issueMissingLicenses(
   stateDir: string,
-  held: ReadonlyMap<string, Held>,
+  held: ReadonlyMap<string, StoredObject>,
   now: Date,
 ): Promise<string[]> {
   const secrets = stateSecrets(stateDir)
   const issued: string[] = []
-  for (const realm of [...held.values()].filter(isHeldObject)) {
+  for (const realm of [...held.values()].filter(isStoredResource)) {
     const missing = missingLicense(realm)
     if (!missing) continue
     const name = { namespace: realm.namespace, name: missing.secret }
-    if (held.has(heldKey({ kind: 'Secret', ...name })) || secrets.exists(name)) continue
+    if (held.has(keyText({ kind: 'Secret', ...name })) || secrets.exists(name)) continue
 
     const privateJwk = await readLicenseKey(stateDir)
     if (!privateJwk) throw new PlainError(`${stateDir}/license_key.json is missing: start again, which creates another`)
@@ -60,7 +61,7 @@ export async function issueMissingLicenses(
 }
 
 /** The license that a Realm refers to and that the operator has reported as not valid. */
-function missingLicense(realm: HeldObject): { realm: string; secret: string; key: string } | undefined {
+function missingLicense(realm: StoredResource): { realm: string; secret: string; key: string } | undefined {
   if (realm.kind !== 'Realm' || realm.deletionTimestamp !== undefined) return undefined
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the state file holds what the Realm's schema accepted
   const spec = realm.spec as { realm?: string; identityProvider?: { licenseSecretRef?: { name: string; key: string } } }

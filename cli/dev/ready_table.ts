@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KINDS } from '../../operator/source/resource.ts'
-import { isHeldObject } from '../../operator/source/directory/held_object.ts'
-import type { Held, HeldObject } from '../../operator/source/directory/held_object.ts'
+import { isStoredResource } from '../../operator/source/directory/state/stored_object.ts'
+import type { StoredObject, StoredResource } from '../../operator/source/directory/state/stored_object.ts'
 
 /** Above this number of rows, the table lists only resources that are not ready. */
 const MOST_ROWS = 30
@@ -11,8 +11,8 @@ const QUIET_MILLIS = 1_200
 const LONGEST_WAIT_MILLIS = 6_000
 
 /** One line for each resource: ready, or waits and why. */
-export function readyTable(held: Iterable<Held>): string[] {
-  const objects = [...held].filter(isHeldObject).toSorted(byKindAndName)
+export function readyTable(held: Iterable<StoredObject>): string[] {
+  const objects = [...held].filter(isStoredResource).toSorted(byKindAndName)
   const rows = objects.flatMap(rowsOf)
   const shown = rows.length > MOST_ROWS ? rows.filter(([, state]) => state !== 'ready').slice(0, MOST_ROWS) : rows
   const lines = columns([['RESOURCE', '', ''], ...shown]).map((line) => line.trimEnd())
@@ -40,7 +40,7 @@ export async function untilSettled(table: () => string[], signal: AbortSignal): 
 
 type Row = [name: string, state: 'ready' | 'waits' | '', why: string]
 
-function rowsOf(object: HeldObject): Row[] {
+function rowsOf(object: StoredResource): Row[] {
   const rows: Row[] = [rowOf(`${object.kind.toLowerCase()}/${object.name}`, readyOf(object))]
   // Ready does not include it: a realm works without it.
   const encryption = object.status?.conditions?.find(({ type }) => type === 'FieldEncryptionReady')
@@ -54,7 +54,7 @@ function rowOf(name: string, condition: { status: string; reason: string; messag
   return [name, 'waits', condition.message || condition.reason]
 }
 
-function readyOf({ generation, status }: HeldObject) {
+function readyOf({ generation, status }: StoredResource) {
   return status?.conditions?.find(
     ({ type, observedGeneration }) =>
       type === 'Ready' && (observedGeneration ?? status.observedGeneration) === generation,
@@ -65,7 +65,7 @@ function hasFields(spec: unknown): boolean {
   return typeof spec === 'object' && spec !== null && 'fieldEncryption' in spec
 }
 
-function byKindAndName(one: HeldObject, other: HeldObject): number {
+function byKindAndName(one: StoredResource, other: StoredResource): number {
   const byKind = KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind)
   return byKind || one.namespace.localeCompare(other.namespace) || one.name.localeCompare(other.name)
 }

@@ -45,7 +45,7 @@ export interface ResourceKey {
 }
 
 /** The text of a key: one per object name, usable as a map key. */
-export function keyText({ kind, namespace, name }: ResourceKey): string {
+export function keyText({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
   return `${kind}/${namespace}/${name}`
 }
 

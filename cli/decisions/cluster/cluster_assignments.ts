@@ -4,7 +4,7 @@ import type { ApiObject } from '../../../operator/source/cluster/api_object.ts'
 import { kindPath, objectPath } from '../../../operator/source/cluster/api_paths.ts'
 import { covers, statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
 import type { StatusDecision } from '../../../operator/role_assignment/status_decisions.ts'
-import { heldKey } from '../../../operator/source/directory/held_object.ts'
+import { keyText } from '../../../operator/source/resource.ts'
 import type { Cluster } from '../../kubeconfig.ts'
 import { assignmentRow, realmOf } from '../assignment_row.ts'
 import type { AssignmentObject, AssignmentRow, NamespacedName, RealmLookup } from '../assignment_row.ts'
@@ -96,7 +96,7 @@ async function readRealms({ client }: Cluster, objects: readonly ApiObject[]): P
 }
 
 function keyOf(realm: NamespacedName): string {
-  return heldKey({ kind: 'Realm', ...realm })
+  return keyText({ kind: 'Realm', ...realm })
 }
 
 function seen(object: ApiObject, findRealm: RealmLookup, now: Date): Seen {

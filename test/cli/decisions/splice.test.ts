@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { withApproval } from '../../../cli/decisions/splice.ts'
-import type { Approval } from '../../../operator/source/directory/held_object.ts'
+import type { Approval } from '../../../operator/source/directory/state/stored_object.ts'
 
 const entry: Approval = {
   approver: 'carol',

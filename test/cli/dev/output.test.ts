@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readableLine } from '../../../cli/dev/log_line.ts'
 import { readyTable } from '../../../cli/dev/ready_table.ts'
-import type { HeldObject } from '../../../operator/source/directory/held_object.ts'
+import type { StoredResource } from '../../../operator/source/directory/state/stored_object.ts'
 
 describe('a line of a log on a terminal', () => {
   const line = (members: object): string =>
@@ -23,7 +23,7 @@ describe('a line of a log on a terminal', () => {
 })
 
 describe('the table of what is ready', () => {
-  const object = (kind: HeldObject['kind'], name: string, rest: Partial<HeldObject> = {}): HeldObject => ({
+  const object = (kind: StoredResource['kind'], name: string, rest: Partial<StoredResource> = {}): StoredResource => ({
     kind,
     name,
     namespace: 'a',

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readState } from '../../../../operator/source/directory/state_file.ts'
+import { readState } from '../../../../operator/source/directory/state/state_file.ts'
 import { user } from '../conformance.ts'
 import { directoryWorld } from './world.ts'
 
@@ -32,6 +32,6 @@ test.skipIf(!canLimit)(
     await ended
     const [, last, failed] = /went on after (\d+) of (\d+)/.exec(output) ?? []
     expect(Number(last)).toBe(Number(failed) - 1)
-    expect(JSON.stringify(readState(world.stateDir)?.held.get('User/default/alice'))).toContain('100000 xxx')
+    expect(JSON.stringify(readState(world.stateDir)?.objects.get('User/default/alice'))).toContain('100000 xxx')
   },
 )

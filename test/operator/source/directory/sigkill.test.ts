@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readState } from '../../../../operator/source/directory/state_file.ts'
+import { readState } from '../../../../operator/source/directory/state/state_file.ts'
 import { key } from '../conformance.ts'
 import { directoryWorld } from './world.ts'
 
@@ -38,7 +38,7 @@ test('row 119: after SIGKILL at any point the state is whole, and no generation 
       expect(seenUid).toBe(uid)
       highest = Math.max(highest, Number(generation))
     }
-    const held = readState(world.stateDir)?.held.get('User/default/alice')
+    const held = readState(world.stateDir)?.objects.get('User/default/alice')
     expect(held).toMatchObject({ uid })
     expect(held?.kind === 'User' && held.generation).toBeGreaterThanOrEqual(highest)
   }

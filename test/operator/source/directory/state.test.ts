@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, readdirSync, statSync, truncateSync, writ
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { readState } from '../../../../operator/source/directory/state_file.ts'
+import { readState } from '../../../../operator/source/directory/state/state_file.ts'
 import { key, realm, secret, user } from '../conformance.ts'
 import { directoryWorld } from './world.ts'
 import type { DirectoryWorld } from './world.ts'
@@ -21,9 +21,9 @@ async function stoppedWorld(): Promise<DirectoryWorld> {
 describe('the state file', () => {
   test('a line cut off by a crash is left out, and what came before it counts', async () => {
     const world = await stoppedWorld()
-    const before = readState(world.stateDir)?.held.get('User/default/alice')
+    const before = readState(world.stateDir)?.objects.get('User/default/alice')
     appendFileSync(stateFile(world), '{"put":{"kind":"User","namespace":"default","name":"al')
-    expect(readState(world.stateDir)?.held.get('User/default/alice')).toEqual(before)
+    expect(readState(world.stateDir)?.objects.get('User/default/alice')).toEqual(before)
     await world.start()
     expect(world.source().get(alice)?.metadata).toMatchObject({ generation: 1 })
     await world.stop()
@@ -74,7 +74,7 @@ describe('the state file', () => {
       if (size < largest) shrank = true
       largest = Math.max(largest, size)
       if (write % 50 !== 0) continue
-      const held = readState(world.stateDir)?.held.get('User/default/alice')
+      const held = readState(world.stateDir)?.objects.get('User/default/alice')
       expect(JSON.stringify(held)).toContain(`x${write}"`)
     }
     expect(shrank).toBe(true)

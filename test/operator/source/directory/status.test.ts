@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { StatusPatch } from '../../../../operator/source/resource_source.ts'
-import { patchedStatus } from '../../../../operator/source/directory/status.ts'
-import type { HeldStatus } from '../../../../operator/source/directory/held_object.ts'
+import { patchedStatus } from '../../../../operator/source/directory/state/object_store.ts'
+import type { StoredStatus } from '../../../../operator/source/directory/state/stored_object.ts'
 
 const before = '2030-01-01T00:00:00Z'
 const now = new Date('2030-01-02T03:04:05.678Z')
@@ -9,7 +9,7 @@ const after = '2030-01-02T03:04:05Z'
 const ready = { type: 'Ready', status: 'True', reason: 'Served', message: 'ok', observedGeneration: 1 } as const
 const approval = (approver: string) =>
   ({ approver, decision: 'Approved', observedGeneration: 1, observedUID: 'u' }) as const
-const held: HeldStatus = {
+const held: StoredStatus = {
   observedGeneration: 1,
   conditions: [
     { ...ready, lastTransitionTime: before },
@@ -20,7 +20,7 @@ const held: HeldStatus = {
 }
 const [heldReady, heldApproved] = held.conditions ?? []
 
-const rows: [string, HeldStatus | undefined, StatusPatch, Partial<HeldStatus> | undefined][] = [
+const rows: [string, StoredStatus | undefined, StatusPatch, Partial<StoredStatus> | undefined][] = [
   ['the same again', held, { observedGeneration: 1, conditions: [ready] }, undefined],
   [
     'the same members again',

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { directorySource } from '../../../../operator/source/directory/directory_source.ts'
 import type { DirectorySource } from '../../../../operator/source/directory/directory_source.ts'
-import { problemText } from '../../../../operator/source/directory/problem.ts'
+import { problemText } from '../../../../operator/source/directory/manifests/problem.ts'
 import type { ResourceKey } from '../../../../operator/source/resource.ts'
 import type { Manifest, World } from '../conformance.ts'
 

@@ -3,9 +3,9 @@ import type { BigIntStats, Dirent } from 'node:fs'
 import { join } from 'node:path'
 import { parseDocuments } from './documents.ts'
 import type { ManifestDocument, Position } from './documents.ts'
-import { errorCode } from './error_code.ts'
+import { errorCode } from '../../../../process/system_error.ts'
 
-/** A manifest file as last read. While it has problems, `text` and `documents` are those of its last good state. */
+/** A manifest file. While it has problems, `text` and `documents` are those of its last good state. */
 export interface ManifestFile {
   /** Relative to the directory, with `/`. */
   path: string
@@ -14,72 +14,72 @@ export interface ManifestFile {
   problems: (Partial<Position> & { message: string })[]
 }
 
-export interface FolderReading {
-  /** In the order of their paths, which decides between two files that hold the same object. */
+export interface FilesReading {
+  /** In the order of their paths, which decides between two files with the same object. */
   files: ManifestFile[]
-  /** Every folder, the directory itself (an empty path) first: what has to be watched. */
+  /** Every folder to watch, the directory itself (an empty path) first. */
   folders: string[]
   /** Folders that cannot be listed. */
   problems: { path: string; message: string }[]
-  /** Whether anything differs from the reading before. */
+  /** True when anything differs from the reading before. */
   changed: boolean
-  /** A file is being written just now; it is read at the next look. */
+  /** True while a file is being written; a later reading has it. */
   unsettled: boolean
 }
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 const SETTLED_MILLISECONDS = 40
-const MAX_UNSETTLED_LOOKS = 8
+const MAX_UNSETTLED_READINGS = 8
 
-interface Known {
-  /** Size, times and inode of what was read; a file is opened only when these changed. */
+interface KnownFile {
+  /** Size, times and inode at the last reading; the file is opened only when these change. */
   stamp?: string
-  /** A changed stamp, and since when: a file is read when it stayed the same for a while, never half-written. */
+  /** A new stamp, and since when it is the same: a file is read once it is stable, not half-written. */
   candidate?: { stamp: string; since: number }
-  unsettledLooks: number
+  unsettledReadings: number
   file?: ManifestFile
   /** Parsed values by digest of their text. */
   values: Map<string, ManifestDocument['value'][]>
 }
 
-/** Reads the manifests below a directory again and again. The first reading takes every file as it is. */
-export function manifestFolder(directory: string): { read(): Promise<FolderReading> } {
-  let known = new Map<string, Known>()
+/** Reads the manifest files below a directory, again at each call. The first reading does not wait for stable files. */
+export function manifestFiles(directory: string): { read(): Promise<FilesReading> } {
+  let known = new Map<string, KnownFile>()
   let first = true
   let problemsBefore = '[]'
 
-  async function settle(path: string, stamp: string, entry: Known, reading: FolderReading): Promise<void> {
+  async function readIfChanged(path: string, stamp: string, entry: KnownFile, reading: FilesReading): Promise<void> {
     if (entry.stamp === stamp) {
       delete entry.candidate
-      entry.unsettledLooks = 0
+      entry.unsettledReadings = 0
       return
     }
     if (entry.candidate?.stamp !== stamp) entry.candidate = { stamp, since: performance.now() }
     const settled = performance.now() - entry.candidate.since >= SETTLED_MILLISECONDS
-    if (!first && !settled && entry.unsettledLooks < MAX_UNSETTLED_LOOKS) {
-      entry.unsettledLooks++
+    if (!first && !settled && entry.unsettledReadings < MAX_UNSETTLED_READINGS) {
+      entry.unsettledReadings++
       reading.unsettled = true
       return
     }
     entry.file = await readManifest(directory, path, entry)
     entry.stamp = stamp
-    entry.unsettledLooks = 0
+    entry.unsettledReadings = 0
     reading.changed = true
   }
 
   return {
     async read() {
       const { paths, folders, problems } = listFiles(directory)
-      const reading: FolderReading = { files: [], folders, problems, changed: first, unsettled: false }
-      const present = new Map<string, Known>()
+      const reading: FilesReading = { files: [], folders, problems, changed: first, unsettled: false }
+      const present = new Map<string, KnownFile>()
 
-      // All stats in one go: of two files written one after the other, the second is never seen without the first.
+      // All stats before any read: a reading that has the second of two written files also has the first.
       const stats = paths.map((path) => statSync(join(directory, path), { bigint: true, throwIfNoEntry: false }))
       for (const [index, path] of paths.entries()) {
         const stat = stats[index]
         if (!stat?.isFile()) continue
-        const entry: Known = known.get(path) ?? { unsettledLooks: 0, values: new Map() }
-        await settle(path, stampOf(stat), entry, reading)
+        const entry: KnownFile = known.get(path) ?? { unsettledReadings: 0, values: new Map() }
+        await readIfChanged(path, stampOf(stat), entry, reading)
         present.set(path, entry)
         if (entry.file) reading.files.push(entry.file)
       }
@@ -98,7 +98,7 @@ function stampOf(stat: BigIntStats): string {
   return [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ')
 }
 
-async function readManifest(directory: string, path: string, entry: Known): Promise<ManifestFile> {
+async function readManifest(directory: string, path: string, entry: KnownFile): Promise<ManifestFile> {
   const before = { path, text: entry.file?.text ?? '', documents: entry.file?.documents ?? [] }
   const content = readText(join(directory, path))
   if (content.problem !== undefined) return { ...before, problems: [{ message: content.problem }] }
@@ -108,7 +108,7 @@ async function readManifest(directory: string, path: string, entry: Known): Prom
   return { path, text: content.text, documents: parsed.documents, problems: [] }
 }
 
-/** The text of a manifest file, byte for byte, or why it cannot be read. */
+/** The exact text of a manifest file, or why it cannot be read. */
 export function readText(file: string): { text: string; problem?: undefined } | { problem: string } {
   let descriptor: number | undefined
   try {
@@ -124,13 +124,13 @@ export function readText(file: string): { text: string; problem?: undefined } | 
   }
 }
 
-/** Manifest files and folders below a directory. Hidden entries are left out; links to folders are not followed. */
+/** Manifest files and folders below a directory, without hidden entries. Does not follow links to folders. */
 export function listFiles(directory: string): {
   paths: string[]
   folders: string[]
-  problems: FolderReading['problems']
+  problems: FilesReading['problems']
 } {
-  const found = { paths: [] as string[], folders: [] as string[], problems: [] as FolderReading['problems'] }
+  const found = { paths: [] as string[], folders: [] as string[], problems: [] as FilesReading['problems'] }
   const open = ['']
   for (let folder = open.shift(); folder !== undefined; folder = open.shift()) {
     let entries: Dirent[]
@@ -138,7 +138,7 @@ export function listFiles(directory: string): {
       entries = readdirSync(join(directory, folder), { withFileTypes: true })
     } catch (error) {
       const code = errorCode(error)
-      // A folder that went between two calls is gone; the directory itself is never taken for empty.
+      // The folder was removed between two calls. The directory itself never counts as empty.
       if (folder !== '' && code === 'ENOENT') continue
       found.problems.push({ path: folder, message: `cannot be listed (${code})` })
       continue

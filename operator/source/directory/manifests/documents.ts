@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { LineCounter, isAlias, parseAllDocuments } from 'yaml'
 import type { Document, YAMLError } from 'yaml'
-import { isObject } from '../../../crds/validation/defaulting.ts'
+import { isObject } from '../../../../crds/validation/defaulting.ts'
 
 /** One YAML document of a file. `value` is the same object for as long as the document's text stays the same. */
 export interface ManifestDocument {
   value: Record<string, unknown>
-  /** The document's place in the file's text, in UTF-16 units, from its `---` to the next. */
+  /** The document's range in the file's text, in UTF-16 units, from its `---` to the next. */
   start: number
   end: number
-  /** The line of the file on which the place begins, counted from 1. */
+  /** The line on which the range starts, counted from 1. */
   line: number
 }
 
@@ -23,12 +23,12 @@ export interface ParsedText {
   problems: (Position & { message: string })[]
 }
 
-// prettyErrors would put lines of the file into messages, and the file may hold a Secret.
+// prettyErrors puts lines of the file into messages, and the file may hold a Secret.
 export const YAML_OPTIONS = { prettyErrors: false, merge: true, logLevel: 'silent' } as const
 
 /**
- * Parses every document of a file. Texts that were parsed before (`known`, by digest of the document's text) are not
- * parsed again, so that one edit in a file of ten thousand documents costs one parse.
+ * Parses every document of a file. `known` caches values by digest of the document's text: one edit in a file of ten
+ * thousand documents costs one parse.
  */
 export async function parseDocuments(
   text: string,
@@ -59,7 +59,7 @@ export async function parseDocuments(
   return result
 }
 
-/** Line and column of the value under a path, or of the nearest thing above it that exists. */
+/** Line and column of the value at a path, or of its nearest ancestor that exists. */
 export function positionOf(text: string, document: ManifestDocument, path: readonly (string | number)[]): Position {
   const lines = new LineCounter()
   const part = text.slice(document.start, document.end)
@@ -79,9 +79,9 @@ function offsetOf(root: Document, path: readonly (string | number)[]): number {
   return root.contents?.range?.[0] ?? 0
 }
 
-/** A line that begins with `---` begins a document wherever it stands (YAML 1.2.2 section 9.1.4), so text can be cut there. */
+/** Splits the text before each line that begins with `---`, which always starts a document (YAML 1.2.2 section 9.1.4). */
 function boundaries(text: string): [number, number][] {
-  // Directives and `...` belong to the document around them; such a file is parsed as a whole.
+  // Directives and `...` are part of a document; a file that has them is parsed as a whole.
   if (/(?:^|\n)(?:%|\.\.\.(?=[ \t\r\n]|$))/.test(text)) return [[0, text.length]]
   const starts = [0]
   for (const match of text.matchAll(/(^|\n)---(?=[ \t\r\n]|$)/g)) {
@@ -116,13 +116,13 @@ function parsePart(
       else at(document.contents?.range?.[0] ?? 0, 'a manifest is a mapping with apiVersion, kind and metadata')
     }
   } catch {
-    // Too many aliases, or nesting deeper than the stack.
+    // There are too many aliases, or the nesting is deeper than the stack.
     at(0, 'too deeply nested, or too many aliases; write it out plainly')
   }
   return { values, problems }
 }
 
-/** The parser's own messages may quote the source, which may be a secret; its codes do not. */
+/** Made from the parser's code, because its messages may quote the source, which may be a secret. */
 function syntaxMessage(error: YAMLError): string {
   const meaning = SYNTAX[error.code]
   return `not valid YAML: ${meaning ?? error.code.toLowerCase().replaceAll('_', ' ')}`

@@ -2,8 +2,8 @@ import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeFil
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Puts a file in the place of another: a reader sees the old or the new one, whole, and after a crash so does the disk.
- * The temporary file lies beside it, hidden, under a name that the next try removes.
+ * Replaces a file atomically and durably: a reader, also after a crash, finds the old or the new content. The temporary
+ * file is hidden in the same folder, and the next call removes one that a crash left.
  */
 export function replaceFile(path: string, content: string | Buffer, { mode }: { mode: number }): void {
   const temporary = join(dirname(path), `.${basename(path)}.realmkeeper.tmp`)
@@ -16,7 +16,7 @@ export function replaceFile(path: string, content: string | Buffer, { mode }: { 
     } finally {
       closeSync(descriptor)
     }
-    // The umask may have taken bits away.
+    // The umask may have cleared bits.
     chmodSync(temporary, mode)
     renameSync(temporary, path)
   } catch (error) {
@@ -26,13 +26,13 @@ export function replaceFile(path: string, content: string | Buffer, { mode }: { 
   syncFolder(dirname(path))
 }
 
-/** Makes a rename or a removal in a folder durable. */
+/** Makes renames and removals in a folder durable. */
 export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   try {
     fsyncSync(descriptor)
   } catch {
-    // Some file systems cannot sync a folder; the rename itself is still atomic.
+    // Some file systems cannot sync a folder. A rename is atomic anyway.
   } finally {
     closeSync(descriptor)
   }

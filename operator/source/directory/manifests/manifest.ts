@@ -1,10 +1,11 @@
-import { isObject } from '../../../crds/validation/defaulting.ts'
-import { metadataProblems } from '../../../crds/validation/object_meta.ts'
-import { KINDS } from '../resource.ts'
-import type { Kind } from '../resource.ts'
+import { API_VERSION, GROUP } from '../../../../crds/group.ts'
+import { isObject } from '../../../../crds/validation/defaulting.ts'
+import { metadataProblems } from '../../../../crds/validation/object_meta.ts'
+import { KINDS } from '../../resource.ts'
+import type { Kind } from '../../resource.ts'
 import type { FieldProblem } from './problem.ts'
 
-/** What one document of a file says, before its schema is looked at. */
+/** One document of a file, before schema validation. */
 export type Manifest = ResourceManifest | SecretManifest | NamespaceManifest | { type: 'ignored' } | UnusableManifest
 
 interface Named {
@@ -17,7 +18,7 @@ interface Named {
 export interface ResourceManifest extends Named {
   type: 'resource'
   kind: Kind
-  /** Everything but metadata and status, as written: the schema decides about members it does not know. */
+  /** Everything but metadata and status, as written; the schema decides about unknown members. */
   body: Record<string, unknown>
   status: unknown
 }
@@ -40,20 +41,18 @@ export interface NamespaceManifest {
   labels: Record<string, string>
 }
 
-/** Cannot be taken over. With a name it still says that this object is not gone; without, it may be any object. */
+/** Cannot be applied. With a name it shows that this object is not deleted; without, it may be any object. */
 export interface UnusableManifest {
   type: 'unusable'
   object?: { kind: string; namespace: string; name: string }
   problems: FieldProblem[]
 }
 
-export const GROUP = 'realmkeeper.io'
-export const API_VERSION = `${GROUP}/v1alpha1`
 const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
 const MAX_SECRET_BYTES = 1024 * 1024
 
-/** Reads one document as what it claims to be. Pure; never repeats a value in a message. */
-export function manifestOf(value: Record<string, unknown>): Manifest {
+/** Reads one document by its apiVersion and kind. Messages never repeat a value, which may be secret. */
+export function readManifest(value: Record<string, unknown>): Manifest {
   const { apiVersion, kind } = value
   if (typeof apiVersion !== 'string')
     return unusable('apiVersion', 'is missing; every manifest begins with apiVersion and kind')
@@ -65,16 +64,21 @@ export function manifestOf(value: Record<string, unknown>): Manifest {
   if (apiVersion.split('/')[0] !== GROUP) return { type: 'ignored' }
   if (apiVersion !== API_VERSION) return unusable('apiVersion', `this version is not known; write ${API_VERSION}`)
   if (!isKind(kind)) return unusable('kind', `${GROUP} has no such kind; it has ${KINDS.join(', ')}`)
-  return named(value, kind, (found) => resourceOf(found, kind))
+  return named(value, kind, (parts) => resourceOf(parts, kind))
 }
 
 function isKind(kind: string): kind is Kind {
   return (KINDS as readonly string[]).includes(kind)
 }
 
-type Found = { value: Record<string, unknown>; named: Named; problems: FieldProblem[] }
+interface Parts {
+  value: Record<string, unknown>
+  named: Named
+  /** Readers add theirs. */
+  problems: FieldProblem[]
+}
 
-function named(value: Record<string, unknown>, kind: string, read: (found: Found) => Manifest): Manifest {
+function named(value: Record<string, unknown>, kind: string, read: (parts: Parts) => Manifest): Manifest {
   const { metadata } = value
   const problems: FieldProblem[] = metadataProblems(metadata)
   const nameless = problems.some(({ path }) => path.length === 1 || path[1] === 'name' || path[1] === 'namespace')
@@ -83,14 +87,14 @@ function named(value: Record<string, unknown>, kind: string, read: (found: Found
   const { name } = metadata
   const given = typeof metadata['namespace'] === 'string' ? metadata['namespace'] : 'default'
   const namespace = kind === 'Namespace' ? '' : given
-  const labels = textsOf(metadata['labels'])
-  const annotations = textsOf(metadata['annotations'])
+  const labels = stringsOf(metadata['labels'])
+  const annotations = stringsOf(metadata['annotations'])
   const manifest = read({ value, named: { namespace, name, labels, annotations }, problems })
   if (problems.length === 0) return manifest
   return { type: 'unusable', object: { kind, namespace, name }, problems }
 }
 
-function resourceOf({ value, named, problems }: Found, kind: Kind): Manifest {
+function resourceOf({ value, named, problems }: Parts, kind: Kind): Manifest {
   const { metadata: _metadata, status, ...body } = value
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_OBJECT_BYTES) {
     problems.push({ path: [], message: 'larger than 1.5 MiB, which no API server stores' })
@@ -98,13 +102,13 @@ function resourceOf({ value, named, problems }: Found, kind: Kind): Manifest {
   return { type: 'resource', kind, ...named, body, status }
 }
 
-function namespaceOf({ named }: Found): Manifest {
+function namespaceOf({ named }: Parts): Manifest {
   return { type: 'namespace', kind: 'Namespace', namespace: '', name: named.name, labels: named.labels }
 }
 
-function secretOf({ value, named, problems }: Found): Manifest {
+function secretOf({ value, named, problems }: Parts): Manifest {
   for (const member of Object.keys(value)) {
-    if (!SECRET.has(member)) problems.push({ path: [member], message: 'is not a member of a Secret' })
+    if (!SECRET_MEMBERS.has(member)) problems.push({ path: [member], message: 'is not a member of a Secret' })
   }
   const data: Record<string, string> = {}
   for (const [key, content] of members(value, 'data', problems)) {
@@ -159,8 +163,8 @@ function members(
   return []
 }
 
-/** Labels or annotations, which were checked before; what is no text is left out. */
-function textsOf(mapping: unknown): Record<string, string> {
+/** Labels or annotations, which `metadataProblems` has checked. Leaves out values that are not strings. */
+function stringsOf(mapping: unknown): Record<string, string> {
   const entries = Object.entries(isObject(mapping) ? mapping : {})
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
@@ -169,19 +173,19 @@ function unusable(path: string, message: string): UnusableManifest {
   return { type: 'unusable', problems: [{ path: path.split('.'), message }] }
 }
 
-/** RFC 1123: what an object of our kinds or a Secret may be called. */
+/** RFC 1123 subdomain: a name of a resource or a Secret. */
 export function isSubdomain(text: string): boolean {
   return text.length <= 253 && text.split('.').every((part) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(part))
 }
 
-/** RFC 1123: what a namespace may be called. */
+/** RFC 1123 label: a name of a namespace. */
 export function isLabel(text: string): boolean {
   return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
 }
 
 function isBase64(text: string): boolean {
-  const plain = text.replaceAll(/\s/g, '')
-  return plain.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(plain)
+  const compact = text.replaceAll(/\s/g, '')
+  return compact.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(compact)
 }
 
-const SECRET = new Set(['apiVersion', 'kind', 'metadata', 'type', 'immutable', 'data', 'stringData'])
+const SECRET_MEMBERS = new Set(['apiVersion', 'kind', 'metadata', 'type', 'immutable', 'data', 'stringData'])

@@ -9,31 +9,32 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { isObject } from '../../../crds/validation/defaulting.ts'
-import { PlainError } from '../../../process/plain_error.ts'
+import { isObject } from '../../../../crds/validation/defaulting.ts'
+import { PlainError } from '../../../../process/plain_error.ts'
 import { replaceFile } from './atomic_file.ts'
-import { errorCode } from './error_code.ts'
-import { heldKey } from './held_object.ts'
-import type { Held } from './held_object.ts'
+import { errorCode } from '../../../../process/system_error.ts'
+import { keyText } from '../../resource.ts'
+import { withCurrentDefaults } from './stored_object.ts'
+import type { StoredObject } from './stored_object.ts'
 
 /**
- * The state file: a header, then one line for each change, the last one of a key counts. Appending keeps a status write
- * small, a line cut off by a crash is known by its missing end, and rewriting it (atomically) drops what is outdated.
- * It is written by one process; others may read it at any time.
+ * The state file: a header, then one line per change; the last line of a key counts. Appending keeps a status write
+ * small. A line without an end was cut off by a crash. Compaction rewrites the file atomically. One process writes it;
+ * others may read it at any time.
  */
 export interface StateFile {
-  /** Random; another one means that all uids and generations began anew. */
+  /** Random. A new state file has a new one, because its uids and generations start again. */
   identity: string
-  /** The present state. Changed by `write` only. */
-  held: ReadonlyMap<string, Held>
-  /** Takes changes over in one piece: on disk when `durable`, else at least safe from the end of this process. */
+  /** By `keyText`. Only `write` changes it. */
+  objects: ReadonlyMap<string, StoredObject>
+  /** Writes all changes or none. They survive a crash of the machine when `durable`, else one of this process. */
   write(changes: Change[], options?: { durable?: boolean }): void
   close(): void
 }
 
-export type Change = { put: Held } | { gone: string }
+export type Change = { put: StoredObject } | { gone: string }
 
-/** The state directory cannot be used as it is; the message says what to do. */
+/** The state directory cannot be used; the message says what to do. */
 export class StateError extends PlainError {
   override readonly name = 'StateError'
 }
@@ -42,41 +43,47 @@ const FORMAT = 'realmkeeper-directory-state'
 const VERSION = 1
 const COMPACT_AT_BYTES = 8 * 1024 * 1024
 
-/** Where the state file lies in a state directory. */
-export function stateFilePath(stateDir: string): string {
+function stateFilePath(stateDir: string): string {
   return join(stateDir, 'objects.jsonl')
 }
 
-/** The state as of now, for a reader beside the process that writes it; undefined when there is none yet. */
-export function readState(stateDir: string): { identity: string; held: Map<string, Held> } | undefined {
-  let text: string
-  try {
-    text = readFileSync(stateFilePath(stateDir), 'utf8')
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw new StateError(`${stateFilePath(stateDir)} cannot be read (${errorCode(error)})`, {
-      cause: error,
-    })
-  }
-  return parseState(text, stateFilePath(stateDir))
+export interface State {
+  identity: string
+  objects: Map<string, StoredObject>
+  /** The highest that was ever assigned. */
+  resourceVersion: number
 }
 
-/** Opens the state file for writing, or begins one; `restored` is applied to all that is in it. Throws StateError. */
-export function openState(stateDir: string, randomUid: () => string, restored: (held: Held) => Held): StateFile {
+/** The current state, also while another process writes it; undefined without a state file. Throws StateError. */
+export function readState(stateDir: string): State | undefined {
+  const path = stateFilePath(stateDir)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw new StateError(`${path} cannot be read (${errorCode(error)})`, { cause: error })
+  }
+  return parseState(text, path)
+}
+
+/** Opens the state file for writing, or creates it. Objects get the defaults of the current schema. Throws StateError. */
+export function openState(stateDir: string, randomUid: () => string): StateFile {
   const path = stateFilePath(stateDir)
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
-  const { identity, held, resourceVersion: last } = readStateOrBegin(stateDir, randomUid)
-  for (const [key, object] of held) held.set(key, restored(object))
-  let resourceVersion = last
+  const state = readState(stateDir) ?? { identity: randomUid(), objects: new Map(), resourceVersion: 0 }
+  const { identity, objects } = state
+  for (const [key, object] of objects) objects.set(key, withCurrentDefaults(object))
+  let { resourceVersion } = state
   let descriptor = -1
   let size = 0
 
-  /** Rewrites the file with what counts. A crash leaves the former one. */
+  /** Rewrites the file with one line per object. A crash leaves the former file. */
   function compact(): void {
     const lines = [JSON.stringify({ format: FORMAT, version: VERSION, identity, resourceVersion })]
-    for (const object of held.values()) lines.push(JSON.stringify({ put: object }))
+    for (const object of objects.values()) lines.push(JSON.stringify({ put: object }))
     replaceFile(path, `${lines.join('\n')}\n`, { mode: 0o600 })
-    // The former descriptor is of the file that was replaced; what is appended there is lost.
+    // The former descriptor is of the replaced file; an append to it would be lost.
     if (descriptor >= 0) closeSync(descriptor)
     descriptor = -1
     descriptor = openSync(path, 'a', 0o600)
@@ -84,8 +91,8 @@ export function openState(stateDir: string, randomUid: () => string, restored: (
     nextCompaction = 2 * size + COMPACT_AT_BYTES
   }
 
-  /** The changes are safe already; without room for a second file the first one goes on growing for a while. */
-  function compactOrLater(): void {
+  /** The changes are in the file already: without disk space for a second file, the first one grows for a while. */
+  function tryCompact(): void {
     try {
       compact()
     } catch (error) {
@@ -103,7 +110,7 @@ export function openState(stateDir: string, randomUid: () => string, restored: (
 
   return {
     identity,
-    held,
+    objects,
     write(changes, options = {}) {
       if (descriptor < 0) throw new StateError(`${path} is closed`)
       let text = ''
@@ -117,10 +124,10 @@ export function openState(stateDir: string, randomUid: () => string, restored: (
       size += Buffer.byteLength(text)
 
       for (const change of stamped) {
-        if ('gone' in change) held.delete(change.gone)
-        else held.set(heldKey(change.put), change.put)
+        if ('gone' in change) objects.delete(change.gone)
+        else objects.set(keyText(change.put), change.put)
       }
-      if (size > nextCompaction) compactOrLater()
+      if (size > nextCompaction) tryCompact()
     },
     close() {
       if (descriptor >= 0) closeSync(descriptor)
@@ -129,7 +136,7 @@ export function openState(stateDir: string, randomUid: () => string, restored: (
   }
 }
 
-/** All of it or nothing: what was written of a failed append (disk full) is cut off again. */
+/** Appends all bytes or none: removes the part that a failed append (disk full) has written. */
 function append(descriptor: number, bytes: Buffer, path: string): void {
   const { size } = fstatSync(descriptor)
   try {
@@ -140,46 +147,32 @@ function append(descriptor: number, bytes: Buffer, path: string): void {
   }
 }
 
-type State = { identity: string; held: Map<string, Held>; resourceVersion: number }
-
-function readStateOrBegin(stateDir: string, randomUid: () => string): State {
-  const path = stateFilePath(stateDir)
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return { identity: randomUid(), held: new Map(), resourceVersion: 0 }
-    throw new StateError(`${path} cannot be read (${errorCode(error)})`, { cause: error })
-  }
-  return parseState(text, path)
-}
-
 function parseState(text: string, path: string): State {
   const lines = text.split('\n')
-  // What follows the last line end was being written when the process ended: nobody was told of it.
+  // The process ended while it wrote the text after the last line end; no caller relies on it.
   lines.pop()
   const header = parseLine(lines[0], path, 1)
   if (header['format'] !== FORMAT) throw damaged(path, 1)
   if (header['version'] !== VERSION) {
     throw new StateError(
       `${path} has format version ${String(header['version'])}, this realmkeeper writes version ${VERSION}: ` +
-        'use the version that wrote it, or move the state directory away to begin anew (new uids, no sessions, no decisions)',
+        'use the version that wrote it, or move the state directory away to start again (new uids, no sessions, no decisions)',
     )
   }
   if (typeof header['identity'] !== 'string') throw damaged(path, 1)
 
   const state: State = {
     identity: header['identity'],
-    held: new Map(),
+    objects: new Map(),
     resourceVersion: Number(header['resourceVersion']) || 0,
   }
   for (let index = 1; index < lines.length; index++) {
-    const change = parseLine(lines[index], path, index + 1) as Partial<{ put: Held; gone: string }>
+    const change = parseLine(lines[index], path, index + 1) as Partial<{ put: StoredObject; gone: string }>
     if (change.put) {
-      state.held.set(heldKey(change.put), change.put)
+      state.objects.set(keyText(change.put), change.put)
       if ('resourceVersion' in change.put)
         state.resourceVersion = Math.max(state.resourceVersion, change.put.resourceVersion)
-    } else if (typeof change.gone === 'string') state.held.delete(change.gone)
+    } else if (typeof change.gone === 'string') state.objects.delete(change.gone)
     else throw damaged(path, index + 1)
   }
   return state
@@ -190,14 +183,14 @@ function parseLine(line: string | undefined, path: string, number: number): Reco
     const value: unknown = JSON.parse(line ?? '')
     if (isObject(value)) return value
   } catch {
-    // said below
+    // Reported below.
   }
   throw damaged(path, number)
 }
 
 function damaged(path: string, line: number): StateError {
   return new StateError(
-    `${path}:${line} is damaged: restore it from a backup, or move the state directory away to begin anew ` +
+    `${path}:${line} is damaged: restore it from a backup, or move the state directory away to start again ` +
       '(new uids, no sessions, no decisions)',
   )
 }

@@ -1,68 +1,68 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject } from '../../../crds/validation/defaulting.ts'
+import { isObject } from '../../../../crds/validation/defaulting.ts'
 import { replaceFile, syncFolder } from './atomic_file.ts'
-import { readText } from './folder.ts'
-import { isLabel, isSubdomain, manifestOf } from './manifest.ts'
-import type { SecretManifest } from './manifest.ts'
-import type { SecretName } from '../resource_source.ts'
+import { readText } from '../manifests/manifest_files.ts'
+import { isLabel, isSubdomain, readManifest } from '../manifests/manifest.ts'
+import type { SecretManifest } from '../manifests/manifest.ts'
+import type { SecretName } from '../../resource_source.ts'
 
 /**
- * The Secrets that the operator makes, as Kubernetes manifests: `<stateDir>/secrets/<namespace>/<name>.json`, mode 0600.
- * The layout is a contract: a server beside the operator reads its keyrings from there.
+ * The Secrets that the operator creates, as Kubernetes manifests: `<stateDir>/secrets/<namespace>/<name>.json`, mode
+ * 0600. The layout is a contract: the server reads its keyrings from there.
  */
 export interface StateSecrets {
-  /** Looks at the folder again and tells what appeared, changed or went, by hand or by `write` and `remove`. */
-  look(): { changed: SecretName[]; problems: { path: string; message: string }[] }
+  /** Scans the folder and returns the Secrets that were added, changed or removed since the last scan, and problems. */
+  scan(): { changed: SecretName[]; problems: { path: string; message: string }[] }
   find(name: SecretName): SecretManifest | undefined
-  /** Reads the file now. */
+  /** Reads the file, not the last scan. */
   read(name: SecretName): SecretManifest | undefined
-  /** Whether something lies there, readable or not. */
+  /** True when there is a file, readable or not. */
   exists(name: SecretName): boolean
   write(secret: SecretManifest, metadata: Record<string, unknown>): void
   remove(name: SecretName): void
   all(): SecretManifest[]
 }
 
-interface Known {
+interface ScannedSecret {
   stamp: string
   secret?: SecretManifest
   problem?: string
 }
 
-// A file name holds 255 bytes, and a temporary name is longer than the name.
+// A file name has at most 255 bytes, and `replaceFile` uses a longer temporary name.
 const MAX_NAME = 220
 
-/** Where the Secret of a name lies below a state directory. Throws on what is not a name. */
-export function secretPath(stateDir: string, { namespace, name }: SecretName): string {
+/** The file of a Secret. Throws when the name is not valid. */
+function secretPath(stateDir: string, { namespace, name }: SecretName): string {
   if (!isLabel(namespace) || !isSubdomain(name)) throw new Error(`not a name of a Secret: ${namespace}/${name}`)
   if (name.length > MAX_NAME)
     throw new Error(`the Secret name ${namespace}/${name} is longer than ${MAX_NAME} characters`)
   return join(stateDir, 'secrets', namespace, `${name}.json`)
 }
 
-/** Opens the folder; it is made when the first Secret is. */
+/** The folder is created with the first Secret. */
 export function stateSecrets(stateDir: string): StateSecrets {
   const root = join(stateDir, 'secrets')
-  let known = new Map<string, Known>()
+  let known = new Map<string, ScannedSecret>()
 
   function readFile(path: string): { secret?: SecretManifest; problem?: string } {
     const content = readText(path)
     if (content.problem !== undefined) return { problem: content.problem }
     try {
       const value: unknown = JSON.parse(content.text)
-      const manifest = manifestOf(isObject(value) ? value : {})
+      const manifest = readManifest(isObject(value) ? value : {})
       if (manifest.type === 'secret' && manifest.uid !== undefined) return { secret: manifest }
       if (manifest.type === 'unusable') return { problem: manifest.problems[0]?.message ?? 'not a Secret' }
     } catch {
-      // The parser's message would quote the file.
+      // The parser's message quotes the file, which is secret.
     }
-    return { problem: 'not a Secret with a metadata.uid in JSON; restore it, or remove it to have it made anew' }
+    return { problem: 'not a Secret with a metadata.uid in JSON; restore it, or remove it to have it generated again' }
   }
 
   return {
-    look() {
-      const present = new Map<string, Known>()
+    scan() {
+      const present = new Map<string, ScannedSecret>()
       const changed: SecretName[] = []
       const problems: { path: string; message: string }[] = []
       for (const { namespace, name } of listSecrets(root)) {
@@ -74,7 +74,7 @@ export function stateSecrets(stateDir: string): StateSecrets {
         let entry = known.get(text)
         if (entry?.stamp !== stamp) {
           const read = readFile(path)
-          // What cannot be read now is not gone: the last good one stays.
+          // A file that cannot be read keeps its last good content.
           entry = { stamp, ...(entry?.secret && { secret: entry.secret }), ...read }
           changed.push({ namespace, name })
         }
