@@ -1,14 +1,33 @@
+import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Pool } from 'pg'
+import type { ServerConfig } from '../process/settings.ts'
+import { findLiveSessions } from '../store/live_sessions.ts'
 import type { LiveSession, SessionKey } from '../store/live_sessions.ts'
+import { rotateSessions } from '../store/sessions.ts'
 import type { Rotated, Rotation, RotationRefused } from '../store/sessions.ts'
+import { createFailedDecrypts } from './encryption/failed_decrypts.ts'
 import type { FailedDecrypts } from './encryption/failed_decrypts.ts'
+import { createKeyrings } from './keyrings/keyrings.ts'
+import type { Keyrings } from './keyrings/keyrings.ts'
+import type { KeyringSource } from './keyrings/keyring_source.ts'
+import { createPasswords } from './passwords/passwords.ts'
 import type { Passwords } from './passwords/passwords.ts'
+import { createLoginLimit } from './passwords/rate_limit.ts'
 import type { LoginLimit } from './passwords/rate_limit.ts'
-import type { Realms } from './realms/served_realm.ts'
+import { followChanges } from './realms/change_follower.ts'
+import type { ChangeFollower } from './realms/change_follower.ts'
+import { createRealmMirror } from './realms/realm_mirror.ts'
+import type { RealmMirror } from './realms/realm_mirror.ts'
+import { createRealms } from './realms/realms.ts'
+import type { Realms } from './realms/realms.ts'
+import { startReplicaHeartbeat } from './replica_heartbeat.ts'
+import { requireSchema } from './schema_check.ts'
+import { shareStatements } from './sessions/shared_statements.ts'
+import { createVerifiedTokens } from './tokens/verified_tokens.ts'
 import type { VerifiedTokens } from './tokens/verified_tokens.ts'
 
-/** What actions are wired with, once, in `routes.ts`. */
+/** What actions, grants and checks are given. */
 export interface Deps {
   pool: Pool
   now: () => Date
@@ -18,21 +37,102 @@ export interface Deps {
   findLiveSession: (key: SessionKey) => Promise<LiveSession | undefined>
   /** Spends a refresh token; concurrent requests share a statement, each with its own row. */
   rotateSession: (rotation: Rotation) => Promise<Rotated | RotationRefused>
-  /** Access tokens whose signature was verified before: `createVerifiedTokens()`. */
+  /** Access tokens whose signature was verified before. */
   verifiedTokens: VerifiedTokens
-  /** What decrypt and rewrap count together: `createFailedDecrypts(limits.failedDecryptsPerSubject)`. */
+  /** Failed decrypts of each subject. */
   failedDecrypts: FailedDecrypts
   /** The bounded queue in which passwords are checked. */
   passwords: Passwords
-  /** What logins through every client count together. */
   loginLimits: LoginLimits
   /** The name of this process in audit chains. */
   auditWriter: string
 }
 
-/** Failed logins within a minute, by who called. */
+/** Failed logins within a minute. */
 export interface LoginLimits {
+  /** Callers with a public client. */
   byAddress: LoginLimit
   /** Authenticated confidential clients, which have many users behind one address. */
   byClient: LoginLimit
+}
+
+/** Deps, and what runs in the background to keep them up to date. */
+export interface RunningDeps {
+  deps: Deps
+  keyrings: Keyrings
+  mirror: RealmMirror
+  follower: ChangeFollower
+  /** Ends the background work and closes the pool. */
+  stop(): Promise<void>
+}
+
+export interface DepsOptions extends Pick<Deps, 'pool' | 'now' | 'log'> {
+  config: ServerConfig
+  keyringSource: KeyringSource
+  replicaId: string
+}
+
+/** The threads of libuv's pool, unless the environment sets another number. */
+const UV_THREADS = 4
+
+/** Creates the deps of one process; starts to follow the change log and the keyrings, and the heartbeat. */
+export function startDeps({ config, pool, keyringSource, replicaId, now, log }: DepsOptions): RunningDeps {
+  const keyrings = createKeyrings({
+    source: keyringSource,
+    pool,
+    now,
+    log,
+    onLoaded: () => heartbeat.beatNow(),
+  })
+  const heartbeat = startReplicaHeartbeat({
+    id: replicaId,
+    pool,
+    now,
+    log,
+    fingerprints: keyrings.fingerprints,
+    onBeat: keyrings.retryRefused,
+  })
+  const mirror = createRealmMirror(() => keyrings.follow(mirror.realms()))
+  const follower = followChanges({
+    connectionString: config.databaseUrl,
+    log,
+    catchUp: async (db) => {
+      if (!mirror.isLoaded()) await requireSchema(db)
+      await mirror.catchUp(db)
+    },
+  })
+  const { isFresh } = follower
+  const deps: Deps = {
+    pool,
+    now,
+    log,
+    realms: createRealms({ pool, baseUrl: config.baseUrl, mirror, isFresh, keyringOf: keyrings.get }),
+    findLiveSession: shareStatements({ ask: (keys) => findLiveSessions(pool, keys, now()) }),
+    rotateSession: shareStatements({
+      ask: (rotations) => rotateSessions(pool, rotations),
+      keyOf: ({ realm, sid }) => `${realm} ${sid}`,
+    }),
+    verifiedTokens: createVerifiedTokens(),
+    failedDecrypts: createFailedDecrypts(config.failedDecryptsPerSubject),
+    // More concurrent hashes than cores make all of them slower; more than the threads of libuv's pool would make
+    // reading a file wait for all of them.
+    passwords: createPasswords({ concurrency: Math.min(availableParallelism(), UV_THREADS), log }),
+    loginLimits: {
+      byAddress: createLoginLimit(config.failedLoginsPerAddress),
+      byClient: createLoginLimit(config.failedLoginsPerClient),
+    },
+    auditWriter: `server/${replicaId}`,
+  }
+  return {
+    deps,
+    keyrings,
+    mirror,
+    follower,
+    async stop() {
+      await heartbeat.stop()
+      await follower.stop()
+      keyrings.close()
+      await pool.end()
+    },
+  }
 }

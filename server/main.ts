@@ -12,7 +12,8 @@ import { PlainError } from '../process/plain_error.ts'
 import { createPool, isUntrusted } from '../store/db.ts'
 import { createApp } from './app.ts'
 import { clientAddresses } from './http/client_address.ts'
-import type { Deps } from './deps.ts'
+import { startDeps } from './deps.ts'
+import type { Deps, RunningDeps } from './deps.ts'
 import { inClusterAccess } from './keyrings/api_server/api_access.ts'
 import type { ReadAccess } from './keyrings/api_server/api_access.ts'
 import { kubeconfigAccess } from './keyrings/api_server/kubeconfig_access.ts'
@@ -22,12 +23,9 @@ import type { KeyringSource } from './keyrings/keyring_source.ts'
 import { createListener } from './http/listener.ts'
 import { createServerMetrics } from './metrics.ts'
 import type { ServerMetrics } from './metrics.ts'
-import { startParts } from './parts.ts'
-import type { Parts } from './parts.ts'
-import { createRouter } from './http/router.ts'
 import { routes } from './routes.ts'
 import { refuseNewerSchema, requireSchema } from './schema_check.ts'
-import { securityHeaders } from './http/security_headers.ts'
+import { securityHeaders } from './http/headers.ts'
 
 export interface RunningServer {
   /** The public port, as the system chose it when 0 was configured. */
@@ -65,11 +63,11 @@ export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, '
     throw isUntrusted(error) ? new ServerConfigError(`--database-url cannot be trusted: ${error.message}`) : error
   }
   const replicaId = `${hostname()}-${randomBytes(4).toString('hex')}`
-  const parts = startParts({ config, pool, keyringSource, replicaId, now, log })
+  const running = startDeps({ config, pool, keyringSource, replicaId, now, log })
   try {
-    return await serve(config, parts, log)
+    return await serve(config, running, log)
   } catch (error) {
-    await parts.stop()
+    await running.stop()
     throw error
   }
 }
@@ -91,8 +89,8 @@ function accessOfPod(): ReadAccess {
   )
 }
 
-async function serve(config: ServerConfig, parts: Parts, log: Logger): Promise<RunningServer> {
-  const { deps, mirror, keyrings, follower } = parts
+async function serve(config: ServerConfig, running: RunningDeps, log: Logger): Promise<RunningServer> {
+  const { deps, mirror, keyrings, follower } = running
   const metrics = createServerMetrics({
     pool: deps.pool,
     passwordQueueLength: deps.passwords.length,
@@ -104,10 +102,10 @@ async function serve(config: ServerConfig, parts: Parts, log: Logger): Promise<R
     port: config.healthPort,
     flag: '--health-listen-port',
     registry: metrics.registry,
-    checks: readinessChecks(parts),
+    checks: readinessChecks(running),
   })
   const draining = new AbortController()
-  const server = httpServer(config, parts, metrics, () => draining.signal.aborted)
+  const server = httpServer(config, running, metrics, () => draining.signal.aborted)
   try {
     const port = await listen(server, { host: config.listenHost, port: config.listenPort, flag: '--listen-port' })
     log.info({ port, healthPort: health.port, replica: deps.auditWriter }, 'the server listens')
@@ -126,27 +124,32 @@ async function serve(config: ServerConfig, parts: Parts, log: Logger): Promise<R
     health.drain()
     draining.abort()
     await drained(server, config.shutdownSeconds * 1000)
-    await parts.stop()
+    await running.stop()
     await health.close()
   }
 }
 
-function httpServer(config: ServerConfig, { deps }: Parts, metrics: ServerMetrics, isDraining: () => boolean): Server {
+function httpServer(
+  config: ServerConfig,
+  { deps }: RunningDeps,
+  metrics: ServerMetrics,
+  isDraining: () => boolean,
+): Server {
   const always = securityHeaders(config.baseUrl.startsWith('https:'))
   const app = createApp({
     log: deps.log,
     metrics,
-    realms: deps.realms,
-    findPlace: createRouter(routes(deps)),
+    routes: routes(deps),
+    deps,
     addressOf: clientAddresses(config.trustedProxies),
-    always,
+    securityHeaders: always,
     isDraining,
   })
   const handle = app.callback()
   return createListener((req, res) => void handle(req, res), { always })
 }
 
-function readinessChecks({ deps, mirror, keyrings, follower }: Parts): ReadinessCheck[] {
+function readinessChecks({ deps, mirror, keyrings, follower }: RunningDeps): ReadinessCheck[] {
   return [
     { name: 'postgres', check: () => requireSchema(deps.pool).then(() => undefined) },
     { name: 'changes', check: async () => (follower.isFresh() ? undefined : 'the change log is not followed') },

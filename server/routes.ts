@@ -7,48 +7,72 @@ import { logout } from './actions/logout.ts'
 import { realmInfo } from './actions/realm_info.ts'
 import { revoke } from './actions/revoke.ts'
 import { rewrap } from './actions/rewrap.ts'
-import { token } from './actions/token.ts'
+import { requestedGrant, token } from './actions/token.ts'
 import { userinfo } from './actions/userinfo.ts'
 import type { Deps } from './deps.ts'
-import type { Action } from './http/http.ts'
+import type { BodyKind } from './http/body.ts'
+import type { Action, BearerRequest, ClientRequest, HttpRequest } from './http/request.ts'
 
 /** One endpoint. */
-export interface Route {
+export type Route = Endpoint &
+  (
+    | { caller: 'anyone'; action: Action }
+    /** An authenticated client (RFC 6749 section 2.3). */
+    | { caller: 'client'; action: Action<ClientRequest> }
+    /** The holder of a good access token (RFC 6750). */
+    | { caller: 'bearer'; action: Action<BearerRequest> }
+  )
+
+interface Endpoint {
   /** In logs and metrics. */
   name: string
   method: 'GET' | 'POST'
   path: string
-  /** `optional_form`: a request without a body is as good. */
-  body: 'none' | 'form' | 'optional_form' | 'json'
-  /** Says the same to everybody: read by any origin, and answered from the last known state. */
+  body: BodyKind
+  /** Refuses a request before its caller is authenticated. @throws OAuthError */
+  check?: (request: HttpRequest) => void
+  /** The same document for every caller: any origin may read it, and it is served while Postgres is away. */
   isPublic?: true
-  action: Action
 }
 
 const REALM = '/realms/:realm'
 const OIDC = `${REALM}/protocol/openid-connect`
+const GET_PUBLIC = { method: 'GET', body: 'none', caller: 'anyone', isPublic: true } as const
+const POST_FORM = { method: 'POST', body: 'form', caller: 'client' } as const
+const POST_JSON = { method: 'POST', body: 'json', caller: 'bearer' } as const
 
-/** Every endpoint there is. */
+/** Every endpoint of the server. */
 export function routes(deps: Deps): Route[] {
   const withAndWithoutAuth: Route[] = [
-    { name: 'token', method: 'POST', path: `${OIDC}/token`, body: 'form', action: token(deps) },
-    { name: 'introspect', method: 'POST', path: `${OIDC}/token/introspect`, body: 'form', action: introspect(deps) },
-    { name: 'logout', method: 'POST', path: `${OIDC}/logout`, body: 'form', action: logout(deps) },
-    { name: 'revoke', method: 'POST', path: `${OIDC}/revoke`, body: 'form', action: revoke(deps) },
-    { name: 'userinfo', method: 'GET', path: `${OIDC}/userinfo`, body: 'none', action: userinfo(deps) },
-    { name: 'userinfo', method: 'POST', path: `${OIDC}/userinfo`, body: 'optional_form', action: userinfo(deps) },
-    { name: 'encrypt', method: 'POST', path: `${OIDC}/encrypt`, body: 'json', action: encrypt(deps) },
-    { name: 'decrypt', method: 'POST', path: `${OIDC}/decrypt`, body: 'json', action: decrypt(deps) },
-    { name: 'rewrap', method: 'POST', path: `${OIDC}/rewrap`, body: 'json', action: rewrap(deps) },
-    { name: 'certs', method: 'GET', path: `${OIDC}/certs`, body: 'none', isPublic: true, action: certs() },
-    { name: 'realm_info', method: 'GET', path: REALM, body: 'none', isPublic: true, action: realmInfo() },
+    { name: 'token', path: `${OIDC}/token`, ...POST_FORM, check: requestedGrant, action: token(deps) },
+    { name: 'introspect', path: `${OIDC}/token/introspect`, ...POST_FORM, action: introspect(deps) },
+    { name: 'logout', path: `${OIDC}/logout`, ...POST_FORM, action: logout(deps) },
+    { name: 'revoke', path: `${OIDC}/revoke`, ...POST_FORM, action: revoke(deps) },
+    { name: 'userinfo', path: `${OIDC}/userinfo`, method: 'GET', body: 'none', caller: 'bearer', action: userinfo() },
+    {
+      name: 'userinfo',
+      path: `${OIDC}/userinfo`,
+      method: 'POST',
+      body: 'optional_form',
+      caller: 'bearer',
+      action: userinfo(),
+    },
+    { name: 'encrypt', path: `${OIDC}/encrypt`, ...POST_JSON, action: encrypt(deps) },
+    { name: 'decrypt', path: `${OIDC}/decrypt`, ...POST_JSON, action: decrypt(deps) },
+    { name: 'rewrap', path: `${OIDC}/rewrap`, ...POST_JSON, action: rewrap(deps) },
+    { name: 'certs', path: `${OIDC}/certs`, ...GET_PUBLIC, action: certs() },
+    { name: 'realm_info', path: REALM, ...GET_PUBLIC, action: realmInfo() },
   ]
   return [
     ...withAndWithoutAuth,
     ...withAndWithoutAuth.map((route) => ({ ...route, path: `/auth${route.path}` })),
-    // Only under the issuer: a document found anywhere else would name another place than its own.
-    ...[`/auth${REALM}/.well-known/openid-configuration`, `/.well-known/oauth-authorization-server/auth${REALM}`].map(
-      (path): Route => ({ name: 'discovery', method: 'GET', path, body: 'none', isPublic: true, action: discovery() }),
-    ),
+    // Only under the issuer (RFC 8414 section 3): elsewhere the document would name another place than its own.
+    { name: 'discovery', path: `/auth${REALM}/.well-known/openid-configuration`, ...GET_PUBLIC, action: discovery() },
+    {
+      name: 'discovery',
+      path: `/.well-known/oauth-authorization-server/auth${REALM}`,
+      ...GET_PUBLIC,
+      action: discovery(),
+    },
   ]
 }

@@ -1,11 +1,6 @@
-import type { Action } from '../http/http.ts'
-import { PUBLIC_DOCUMENT } from './public_document.ts'
+import type { Action } from '../http/request.ts'
 
-/** RFC 7517 section 5: the public keys of the realm, those that will sign next included, so that clients know them in time. */
+/** RFC 7517 section 5: the public keys of the realm, with those that will sign next, so that clients know them in time. */
 export function certs(): Action {
-  return async ({ realm }) => ({
-    status: 200,
-    headers: PUBLIC_DOCUMENT,
-    body: { keys: realm.keyring().publicJwks },
-  })
+  return async ({ realm }) => ({ status: 200, body: { keys: realm.keyring().publicJwks } })
 }

@@ -1,26 +1,21 @@
 import type { Deps } from '../deps.ts'
-import { decryptValue } from '../encryption/cipher.ts'
-import { fieldAction } from '../encryption/field_action.ts'
-import { readEncryptedItem } from '../encryption/item.ts'
-import { requireDecryptionAvailable } from '../encryption/preconditions.ts'
-import { refusedDecryption } from '../encryption/refusals.ts'
-import type { Action } from '../http/http.ts'
+import { decryptField, fieldAction } from '../encryption/field_operation.ts'
+import { requireDecryptionAvailable } from '../encryption/permission.ts'
+import { readEncryptedItem } from '../encryption/request_body.ts'
+import type { Action, BearerRequest } from '../http/request.ts'
 
-/** Gives back values in the form in which they were given, to callers who hold the field's decrypting role. */
-export function decrypt(deps: Deps): Action {
+/** Decrypts values, to text or bytes as they were given, for callers who hold the field's decrypting role. */
+export function decrypt(deps: Deps): Action<BearerRequest> {
   return fieldAction(deps, {
     uses: ['decrypt'],
-    requirePreconditions: requireDecryptionAvailable,
+    requireAvailable: requireDecryptionAvailable,
     readItem: readEncryptedItem,
-    requireWithinLimits: () => {},
     limitsFailures: true,
 
-    apply({ ciphertext }, field, keyring, subject) {
-      const opened = decryptValue(keyring, { ...field, sub: subject }, ciphertext)
-      if (!opened.ok) throw refusedDecryption(opened.error)
-      const { value, keyVersion, stale } = opened
+    apply({ ciphertext }, call) {
+      const { value, keyVersion, stale } = decryptField(call, ciphertext)
       const given = typeof value === 'string' ? { value } : { valueBase64: value.toString('base64') }
-      return { field: field.field, ...given, keyVersion, stale }
+      return { field: call.field.name, ...given, keyVersion, stale }
     },
   })
 }

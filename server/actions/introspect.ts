@@ -1,6 +1,5 @@
-import { authenticateClient } from '../clients/client_authentication.ts'
 import type { Deps } from '../deps.ts'
-import type { Action, HttpAnswer, HttpRequest } from '../http/http.ts'
+import type { Action, ClientRequest, HttpAnswer, HttpRequest } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import { isFor } from '../tokens/access_token_claims.ts'
 import { rolesNow } from '../tokens/roles.ts'
@@ -9,12 +8,12 @@ import { verifyAccessToken } from '../tokens/verify_access_token.ts'
 import type { GoodToken } from '../tokens/verify_access_token.ts'
 
 /**
- * RFC 7662. Confidential clients learn of tokens that they got or that are meant for them; all else is inactive, and
- * looks the same. `token_type_hint` is a hint (section 2.1), and only one kind of token is ever active here.
+ * RFC 7662. A confidential client may introspect the tokens that it got and those that name it as audience; every other
+ * token is inactive. `token_type_hint` is a hint (section 2.1), and only access tokens are ever active.
  */
-export function introspect(deps: Deps): Action {
+export function introspect(deps: Deps): Action<ClientRequest> {
   return async (request) => {
-    const caller = await authenticateClient(request, deps)
+    const { client: caller } = request
     if (caller.type === 'Public') throw new OAuthError('invalid_request', 'Client not allowed.', { status: 403 })
     const { token } = request.form
     if (token === undefined) throw new OAuthError('invalid_request', 'Token not provided.')
@@ -31,7 +30,7 @@ function inactive(cause: string): HttpAnswer {
   return { status: 200, body: { active: false }, cause }
 }
 
-/** Section 2.2. Roles, the scopes that they give, and the user are as they are now; the rest is as it was signed. */
+/** Section 2.2. Roles, the scopes that depend on them, and the user are current; all other members are as signed. */
 function activeToken({ claims, session, user, client }: GoodToken, { realm }: HttpRequest): object {
   const roles = rolesNow(session, realm, client)
   return {

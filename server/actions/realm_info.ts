@@ -1,14 +1,12 @@
-import type { Action } from '../http/http.ts'
+import type { Action } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
 import { notBeforeSeconds } from '../tokens/not_before.ts'
-import { PUBLIC_DOCUMENT } from './public_document.ts'
 
-/** What adapters of older kinds ask for instead of discovery and certs. */
+/** The document that older adapters read instead of discovery and certs. */
 export function realmInfo(): Action {
   return async ({ realm }) => ({
     status: 200,
-    headers: PUBLIC_DOCUMENT,
     body: {
       realm: realm.name,
       public_key: activePublicKey(realm),

@@ -1,34 +1,28 @@
 import type { Deps } from '../deps.ts'
-import { decryptValue, encryptValue } from '../encryption/cipher.ts'
-import { fieldAction } from '../encryption/field_action.ts'
-import { readEncryptedItem } from '../encryption/item.ts'
-import { requireDecryptionAvailable } from '../encryption/preconditions.ts'
-import { noPrimaryKey, refusedDecryption } from '../encryption/refusals.ts'
-import type { Action } from '../http/http.ts'
+import { decryptField, encryptField, fieldAction } from '../encryption/field_operation.ts'
+import { requireDecryptionAvailable } from '../encryption/permission.ts'
+import { readEncryptedItem } from '../encryption/request_body.ts'
+import type { Action, BearerRequest } from '../http/request.ts'
 
 /**
- * Brings a ciphertext under the primary key, its binding and form kept; the value never leaves this process. It only
- * changes how a stored value is kept, so it goes on where decrypting does.
+ * Encrypts a ciphertext again under the primary key, with its binding and form; the value never leaves this process. It
+ * maintains stored values, so it is available where decrypting is.
  */
-export function rewrap(deps: Deps): Action {
+export function rewrap(deps: Deps): Action<BearerRequest> {
   return fieldAction(deps, {
     uses: ['encrypt', 'decrypt'],
-    requirePreconditions: requireDecryptionAvailable,
+    requireAvailable: requireDecryptionAvailable,
     readItem: readEncryptedItem,
-    requireWithinLimits: () => {},
     limitsFailures: true,
 
-    apply({ ciphertext }, field, keyring, subject) {
-      const context = { ...field, sub: subject }
-      // One under the primary key already is opened as well: "nothing to do" must not be said of a text that is broken.
-      const opened = decryptValue(keyring, context, ciphertext)
-      if (!opened.ok) throw refusedDecryption(opened.error)
-      if (!opened.stale) return { field: field.field, ciphertext, keyVersion: opened.keyVersion, rewrapped: false }
+    apply({ ciphertext }, call) {
+      const { name: field } = call.field
+      // A ciphertext under the primary key is opened as well, so that a damaged one is an error.
+      const opened = decryptField(call, ciphertext)
+      if (!opened.stale) return { field, ciphertext, keyVersion: opened.keyVersion, rewrapped: false }
 
-      const encrypted = encryptValue(keyring, context, opened.value)
-      if (!encrypted.ok) throw noPrimaryKey()
-      const { keyVersion } = encrypted
-      return { field: field.field, ciphertext: encrypted.ciphertext, keyVersion, rewrapped: true }
+      const encrypted = encryptField(call, opened.value)
+      return { field, ciphertext: encrypted.ciphertext, keyVersion: encrypted.keyVersion, rewrapped: true }
     },
   })
 }

@@ -1,17 +1,12 @@
-import type { Deps } from '../deps.ts'
-import type { Action } from '../http/http.ts'
-import { bearerToken, insufficientScope, invalidToken } from '../tokens/bearer.ts'
+import type { Action, BearerRequest } from '../http/request.ts'
+import { insufficientScope } from '../tokens/bearer.ts'
 import { userClaims } from '../tokens/user_claims.ts'
-import { verifyAccessToken } from '../tokens/verify_access_token.ts'
 
-/** OpenID Connect Core section 5.3: the user as they are at this moment, as far as the token's scope goes. */
-export function userinfo(deps: Deps): Action {
+/** OpenID Connect Core section 5.3: the user's claims as they are at this moment, limited to the token's scope. */
+export function userinfo(): Action<BearerRequest> {
   return async (request) => {
-    const good = await verifyAccessToken(bearerToken(request), request.realm, deps)
-    if (typeof good === 'string') throw invalidToken(request, good)
-    request.corsClient = good.client
-    const { scope } = good.claims
-    if (!scope.includes('openid')) throw insufficientScope(request, 'The scope openid is needed', 'openid')
-    return { status: 200, body: { sub: good.user.subject, ...userClaims(good.user, scope) } }
+    const { user, claims } = request.token
+    if (!claims.scope.includes('openid')) throw insufficientScope(request, 'The scope openid is needed', 'openid')
+    return { status: 200, body: { sub: user.subject, ...userClaims(user, claims.scope) } }
   }
 }

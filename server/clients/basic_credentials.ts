@@ -5,7 +5,7 @@ export interface BasicCredentials {
   secrets: string[]
 }
 
-/** RFC 7617. Undefined when the header is of another scheme or absent, 'malformed' when nobody can be meant by it. */
+/** RFC 7617. Undefined when the header is of another scheme or absent, 'malformed' when it names no client. */
 export function parseBasicCredentials(authorization: string | undefined): BasicCredentials | 'malformed' | undefined {
   if (authorization === undefined || !/^basic(?:\s|$)/i.test(authorization)) return undefined
   const text = decodeBase64(authorization.slice(5).trim())

@@ -4,41 +4,58 @@ import type { SecretHash } from '../../store/client_secret.ts'
 import type { ClientRow } from '../../store/clients.ts'
 import { parseBasicCredentials } from './basic_credentials.ts'
 import type { BasicCredentials } from './basic_credentials.ts'
-import type { Deps } from '../deps.ts'
-import type { Form, HttpRequest } from '../http/http.ts'
+import type { Form, HttpRequest } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
 
-type AuthenticationRequest = Pick<HttpRequest, 'realm' | 'authorization' | 'form' | 'corsClient'>
+type AuthenticationRequest = Pick<HttpRequest, 'realm' | 'authorization' | 'form'>
+
+/** What a request presents. More than one reading only for HTTP Basic, see `BasicCredentials`. */
+interface Credentials {
+  ids: string[]
+  secrets: string[]
+}
+
+/** The methods of OpenID Connect Core section 9, in the order in which a request is searched for them. */
+const METHODS = {
+  client_secret_basic: ({ realm, authorization, form }: AuthenticationRequest): Credentials | undefined => {
+    const basic = parseBasicCredentials(authorization)
+    if (basic === 'malformed') throw invalidClient(realm, true, 'malformed Basic header')
+    if (basic && !agrees(basic, form)) {
+      throw new OAuthError('invalid_request', 'The client credentials of header and form differ')
+    }
+    // An empty secret is none.
+    return basic && { ids: basic.ids, secrets: basic.secrets.filter((secret) => secret !== '') }
+  },
+  client_secret_post: ({ form }: AuthenticationRequest): Credentials | undefined =>
+    form.client_secret === undefined ? undefined : { ids: present(form.client_id), secrets: [form.client_secret] },
+  none: ({ form }: AuthenticationRequest): Credentials => ({ ids: present(form.client_id), secrets: [] }),
+}
+
+/** What discovery lists. `none` is for public clients alone. */
+export const CLIENT_AUTHENTICATION_METHODS: readonly string[] = Object.keys(METHODS)
 
 /**
- * The client that calls, RFC 6749 section 2.3.1: `client_id` and `client_secret` in the form, or HTTP Basic. A public
- * client names itself and has no secret. From here on the client's origins get CORS headers.
- * @throws OAuthError 401 `invalid_client`, one and the same for every reason; 400 when Basic and form differ
+ * The client that calls, RFC 6749 section 2.3.1. A public client names itself and has no secret.
+ * @throws OAuthError 401 `invalid_client`, the same for every cause; 400 when Basic and form differ
  */
-export async function authenticateClient(
-  request: AuthenticationRequest,
-  { now }: Pick<Deps, 'now'>,
-): Promise<ClientRow> {
-  const { realm, form } = request
-  const basic = parseBasicCredentials(request.authorization)
+export async function authenticateClient(request: AuthenticationRequest, now: Date): Promise<ClientRow> {
+  const { realm } = request
+  const basic = METHODS.client_secret_basic(request)
+  const { ids, secrets } = basic ?? METHODS.client_secret_post(request) ?? METHODS.none(request)
   const isBasic = basic !== undefined
-  if (basic === 'malformed') throw invalidClient(realm, isBasic, 'malformed Basic header')
-  if (basic && !agrees(basic, form)) {
-    throw new OAuthError('invalid_request', 'The client credentials of header and form differ')
-  }
-  const ids = basic?.ids ?? (form.client_id === undefined ? [] : [form.client_id])
-  // An empty secret is none, in a header as in a form.
-  const secrets = (basic?.secrets ?? [form.client_secret ?? '']).filter((secret) => secret !== '')
 
   const client = await findOne(realm, ids)
   // Compared for unknown clients as well, so that the time of the answer does not tell which clients exist.
-  const match = matchSecrets(client, secrets, now())
+  const match = matchSecrets(client, secrets, now)
   if (!client) throw invalidClient(realm, isBasic, ids.length === 0 ? 'no client id' : 'unknown client')
   const cause = refusalOf(client, secrets.length > 0, match)
   if (cause !== undefined) throw invalidClient(realm, isBasic, cause, client.clientId)
-  request.corsClient = client
   return client
+}
+
+function present(text: string | undefined): string[] {
+  return text === undefined ? [] : [text]
 }
 
 /** Why the client may not call; undefined when it may. */

@@ -1,6 +1,6 @@
 import type { ClientRow } from '../../store/clients.ts'
 import type { Deps } from '../deps.ts'
-import type { HttpRequest } from '../http/http.ts'
+import type { HttpRequest } from '../http/request.ts'
 import type { TokenResponse } from '../tokens/token_response.ts'
 
 /** A token request whose client is known and may use the grant. */

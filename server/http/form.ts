@@ -1,4 +1,4 @@
-import type { Form } from './http.ts'
+import type { Form } from './request.ts'
 import { OAuthError } from './oauth_error.ts'
 
 const MAX_FIELDS = 100

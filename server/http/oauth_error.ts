@@ -1,5 +1,4 @@
 import { isTurnedAway, isUnavailable } from '../../store/db.ts'
-import type { HttpAnswer } from './http.ts'
 
 /** Error codes that this server answers, each with its HTTP status. */
 const STATUS = {
@@ -86,7 +85,7 @@ export class OAuthError extends Error {
 
 /** An error as an answer to the caller, and as members of the request's log line. */
 export interface RenderedError {
-  answer: HttpAnswer & { headers: Record<string, string> }
+  answer: { status: number; headers: Record<string, string>; body: { error: string; error_description: string } }
   log: { error: string; description: string; cause?: string; err?: unknown } & ErrorContext
 }
 

@@ -1,36 +1,131 @@
+import type { IncomingMessage } from 'node:http'
+import { Router } from '@koa/router'
+import type { RouterContext } from '@koa/router'
+import { authenticateClient } from '../clients/client_authentication.ts'
+import type { Deps } from '../deps.ts'
+import type { Realms, ServedRealm } from '../realms/realms.ts'
 import type { Route } from '../routes.ts'
+import { authenticateBearer } from '../tokens/bearer.ts'
+import { readBody } from './body.ts'
+import { preflightHeaders } from './headers.ts'
+import { readTarget } from './guards.ts'
+import { OAuthError } from './oauth_error.ts'
+import type { HttpAnswer, HttpRequest } from './request.ts'
+import { sendAnswer } from './state.ts'
+import type { HttpMiddleware, RequestState } from './state.ts'
 
-/** A path that is served, and what can be done there. */
-export interface Place {
-  realm: string
-  byMethod: ReadonlyMap<string, Route>
-  /** What Allow says. */
-  methods: string
+export interface RouterOptions {
+  routes: readonly Route[]
+  /** What authentication needs. */
+  deps: Deps
+  addressOf: (req: IncomingMessage) => string
 }
 
-const REALMS = '/realms/'
+/** What the table says of one path. */
+interface Path {
+  /** Of the first route at the path: the label of requests with another method. */
+  name: string
+  methods: string
+  isPublic: boolean
+}
 
 /**
- * Finds what is served at a path, letter by letter: no other case, no closing slash, nothing decoded. The one variable
- * part is the realm, so a path is looked up as it is once that part is taken out.
+ * Finds the route of a request and answers it. @koa/router compares letter by letter: no other case, no trailing slash.
+ * The realm's name is taken as it was sent, because the router would decode it.
  */
-export function createRouter(routes: readonly Route[]): (path: string) => Place | undefined {
-  const places = new Map<string, Omit<Place, 'realm'>>()
-  for (const [path, there] of Map.groupBy(routes, (route) => route.path)) {
-    const byMethod = new Map(there.map((route) => [route.method as string, route]))
-    // RFC 9110 section 9.3.2: HEAD is GET without the content.
-    const get = byMethod.get('GET')
-    if (get) byMethod.set('HEAD', get)
-    places.set(path, { byMethod, methods: [...byMethod.keys(), 'OPTIONS'].join(', ') })
+export function routeRequests({ routes, deps, addressOf }: RouterOptions): HttpMiddleware[] {
+  const router = new Router<RequestState>({ sensitive: true, strict: true })
+  const paths = new Map<unknown, Path>()
+  for (const [path, atPath] of Map.groupBy(routes, pattern)) {
+    paths.set(path, describePath(atPath))
+    for (const route of atPath) {
+      router.register(path, [route.method], async (ctx: RouterContext<RequestState>) => {
+        ctx.state.routeName = route.name
+        ctx.state.isPublic = route.isPublic ?? false
+        sendAnswer(ctx, await answerRoute(ctx, route, deps, addressOf))
+      })
+    }
   }
 
-  return (path) => {
-    const at = path.indexOf(REALMS)
-    if (at < 0) return undefined
-    const start = at + REALMS.length
-    const slash = path.indexOf('/', start)
-    const end = slash < 0 ? path.length : slash
-    const place = places.get(`${path.slice(0, start)}:realm${path.slice(end)}`)
-    return place && { realm: path.slice(start, end), ...place }
+  const useSentPath: HttpMiddleware = (ctx, next) => {
+    const { path, query } = readTarget(ctx.req.url ?? '')
+    // An absolute target becomes a relative one: Koa must not parse an authority.
+    if (!ctx.req.url?.startsWith('/')) ctx.req.url = query === '' ? path : `${path}?${query}`
+    ctx.newRouterPath = path
+    return next()
+  }
+
+  const refuseUnrouted: HttpMiddleware = async (ctx) => {
+    const path = paths.get(ctx.matched?.[0]?.path)
+    if (!path) throw new OAuthError('not_found', 'There is nothing here')
+    ctx.state.routeName = path.name
+    if (ctx.method !== 'OPTIONS') {
+      throw new OAuthError('method_not_allowed', 'The method is not allowed here', { headers: { Allow: path.methods } })
+    }
+    sendAnswer(ctx, { status: 204, headers: preflightHeaders(ctx.req.headers.origin, path) })
+  }
+
+  return [useSentPath, router.routes(), refuseUnrouted]
+}
+
+/** An empty name is an unknown realm rather than an unknown path, so the parameter may be empty. */
+function pattern({ path }: Route): string {
+  return path.replace(':realm', '{:realm}')
+}
+
+function describePath(routes: readonly Route[]): Path {
+  const methods = routes.map(({ method }): string => method)
+  const get = routes.find(({ method }) => method === 'GET')
+  // RFC 9110 section 9.3.2: HEAD is GET without the content. The router adds it as well.
+  if (get) methods.push('HEAD')
+  methods.push('OPTIONS')
+  return { name: routes[0]?.name ?? '', methods: methods.join(', '), isPublic: get?.isPublic ?? false }
+}
+
+/** Realm, body, caller, action: each step refuses before the next one begins. */
+async function answerRoute(
+  ctx: RouterContext<RequestState>,
+  route: Route,
+  deps: Deps,
+  addressOf: RouterOptions['addressOf'],
+): Promise<HttpAnswer> {
+  const realm = await findRealm(deps.realms, ctx.captures?.[0] ?? '', route)
+  ctx.state.realm = realm
+  const { form, json } = await readBody(ctx, route.body)
+  const request: HttpRequest = {
+    realm,
+    authorization: ctx.req.headers.authorization,
+    query: readTarget(ctx.req.url ?? '').query,
+    form,
+    json,
+    address: addressOf(ctx.req),
+  }
+  route.check?.(request)
+  return callAction(ctx.state, request, route, deps)
+}
+
+/** @throws OAuthError 404 for an unknown realm, 403 for a disabled one */
+async function findRealm(realms: Realms, name: string, { isPublic }: Route): Promise<ServedRealm> {
+  const realm = await (isPublic ? realms.findLastKnown(name) : realms.find(name))
+  if (!realm) throw new OAuthError('realm_not_found', 'Realm does not exist')
+  if (!realm.row.enabled) throw new OAuthError('access_denied', 'Realm not enabled')
+  return realm
+}
+
+/** Authenticates the caller that the route asks for. From then on the client's origins get CORS headers. */
+async function callAction(state: RequestState, request: HttpRequest, route: Route, deps: Deps): Promise<HttpAnswer> {
+  switch (route.caller) {
+    case 'client': {
+      const client = await authenticateClient(request, deps.now())
+      state.client = client
+      return route.action({ ...request, client })
+    }
+    case 'bearer': {
+      const token = await authenticateBearer(request, deps)
+      state.client = token.client
+      return route.action({ ...request, token })
+    }
+    default:
+      return route.action(request)
   }
 }

@@ -4,7 +4,7 @@ import type { UserRow } from '../../store/users.ts'
 import type { Deps } from '../deps.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { PasswordCheck } from './passwords.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
 
 export interface Credentials {
   username: string

@@ -7,25 +7,43 @@ import { findRealm } from '../../store/realms.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { RealmMirror } from './realm_mirror.ts'
-import type { Realms, ServedRealm } from './served_realm.ts'
+
+/** A realm as it is served at this moment: its row, its clients, its keys. */
+export interface ServedRealm {
+  name: string
+  row: RealmRow
+  /** `{base}/auth/realms/<realm>`, whatever path or Host a request used. */
+  issuer: string
+  /** A client of this realm; from memory only while the change log is followed. */
+  findClient(clientId: string): Promise<ClientRow | undefined>
+  /** @throws OAuthError 503 `keyring_unavailable` while no good keyring was ever loaded */
+  keyring(): LoadedKeyring
+}
+
+/** Finds realms by name: in memory while the change log is followed, and in Postgres otherwise. */
+export interface Realms {
+  /** @throws OAuthError 503 until the realms were read for the first time */
+  find(realm: string): Promise<ServedRealm | undefined>
+  /** The last known state, for the answers that continue while Postgres is away: discovery, certs and realm info. */
+  findLastKnown(realm: string): Promise<ServedRealm | undefined>
+}
 
 export interface RealmsOptions {
   pool: Pool
   /** Issuers begin with it; no slash at its end. */
   baseUrl: string
   mirror: Pick<RealmMirror, 'realm' | 'client' | 'isLoaded'>
-  /** Whether the mirror may be believed. Once it was, and while it may not be, every answer is read from Postgres. */
+  /** Whether the mirror is at most two seconds behind. While it is not, every row is read from Postgres. */
   isFresh: () => boolean
   /** Throws OAuthError 503 while the realm has no good keyring. */
   keyringOf: (realm: string) => LoadedKeyring
 }
 
-/** DNS labels (RFC 1123): nothing else is looked for, wherever it comes from. */
+/** DNS labels (RFC 1123). No other name is looked up. */
 const REALM = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Finds realms in the mirror while it is fresh, and in Postgres otherwise. */
 export function createRealms({ pool, baseUrl, mirror, isFresh, keyringOf }: RealmsOptions): Realms {
-  // One object for one row, so that a request allocates none.
+  // One object for each row, so that a request allocates none.
   const servedByRow = new WeakMap<RealmRow, ServedRealm>()
 
   function serve(row: RealmRow): ServedRealm {
@@ -49,7 +67,7 @@ export function createRealms({ pool, baseUrl, mirror, isFresh, keyringOf }: Real
 
   async function find(realm: string): Promise<ServedRealm | undefined> {
     if (!REALM.test(realm)) return undefined
-    // Until the log was read once nobody knows whether the schema is one that this process can read.
+    // Until the change log was read once it is unknown whether this process can read the schema.
     if (!mirror.isLoaded()) throw new OAuthError('temporarily_unavailable', 'The service is not available right now')
     const row = isFresh() ? mirror.realm(realm) : await findRealm(pool, realm)
     return row && serve(row)

@@ -1,11 +1,22 @@
-import type { HttpRequest } from '../http/http.ts'
+import type { HttpRequest } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
-import type { TokenRefusal } from './verify_access_token.ts'
+import type { ServedRealm } from '../realms/realms.ts'
+import { verifyAccessToken } from './verify_access_token.ts'
+import type { GoodToken, TokenRefusal, VerifyDeps } from './verify_access_token.ts'
 
 /** Whose realm a challenge names. */
 interface InRealm {
   realm: Pick<ServedRealm, 'name'>
+}
+
+/**
+ * Verifies the token of a request.
+ * @throws OAuthError 401 without a good token, 400 for more than one transport
+ */
+export async function authenticateBearer(request: HttpRequest, deps: VerifyDeps): Promise<GoodToken> {
+  const good = await verifyAccessToken(bearerToken(request), request.realm, deps)
+  if (typeof good === 'string') throw invalidToken(request, good)
+  return good
 }
 
 // RFC 6750 section 3. A realm's name is a DNS label, so nothing in a challenge needs quoting.

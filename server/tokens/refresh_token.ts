@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { parseJws, signJws, verifyJws } from '../../keyring/jws.ts'
 import { OAuthError } from '../http/oauth_error.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
 import { MAX_TOKEN_LENGTH } from './verify_access_token.ts'
 
 /** What a refresh token of this realm says. Times are epoch seconds. */

@@ -2,7 +2,7 @@ import type { ClientRow } from '../../store/clients.ts'
 import type { LiveSession } from '../../store/live_sessions.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import { fieldRole } from '../../store/field_roles.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
 
 /**
  * The roles that a user has through a client at this moment: what is granted to the user and to the realm's default

@@ -1,7 +1,7 @@
 import type { ClientRow } from '../../store/clients.ts'
 import type { LoadedKeyring } from '../../keyring/loaded_keyring.ts'
 import type { SessionUser } from '../../store/live_sessions.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
 
 /** What the access token and the ID token of one answer are made of. Times are epoch seconds. */
 export interface TokenContent {

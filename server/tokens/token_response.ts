@@ -1,7 +1,7 @@
 import type { ClientRow } from '../../store/clients.ts'
 import type { SessionUser } from '../../store/live_sessions.ts'
 import { OAuthError } from '../http/oauth_error.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
 import { signAccessToken } from './access_token.ts'
 import { signIdToken } from './id_token.ts'
 import { notBeforeSeconds } from './not_before.ts'

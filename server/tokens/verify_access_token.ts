@@ -2,7 +2,7 @@ import type { ClientRow } from '../../store/clients.ts'
 import { parseJws, verifyJws } from '../../keyring/jws.ts'
 import type { LiveSession, SessionUser } from '../../store/live_sessions.ts'
 import type { Deps } from '../deps.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
 import { readAccessTokenClaims } from './access_token_claims.ts'
 import type { AccessTokenClaims } from './access_token_claims.ts'
 import { notBeforeSeconds } from './not_before.ts'
@@ -40,7 +40,8 @@ export const MAX_TOKEN_LENGTH = 16 * 1024
 /** How far ahead another replica's clock may be. Seconds. */
 const CLOCK_SKEW_SECONDS = 60
 
-type VerifyDeps = Pick<Deps, 'now' | 'findLiveSession' | 'verifiedTokens'>
+/** What a verification needs. */
+export type VerifyDeps = Pick<Deps, 'now' | 'findLiveSession' | 'verifiedTokens'>
 
 /**
  * Decides whether an access token of this realm is good now, for introspection, userinfo and field encryption alike.

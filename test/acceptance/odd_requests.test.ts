@@ -162,7 +162,7 @@ describe('callers that go away', () => {
       asked.socket.once('data', () => asked.socket.resetAndDestroy())
       await asked.closed
     }
-    await expect.poll(() => said('the caller was gone').length).toBeGreaterThan(0)
+    await expect.poll(() => said('the caller closed the connection').length).toBeGreaterThan(0)
     expect(await server.token(ALICE)).toMatchObject({ status: 200 })
     expect(said('"level":"error"')).toEqual([])
   })

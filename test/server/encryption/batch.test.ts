@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { answerBatch } from '../../../server/encryption/batch.ts'
-import type { ItemSteps } from '../../../server/encryption/item_steps.ts'
+import type { ItemSteps } from '../../../server/encryption/batch.ts'
 import { OAuthError } from '../../../server/http/oauth_error.ts'
 import type { EncryptionField } from '../../../store/realms.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readEncryptedItem, readItemId, readPlainItem } from '../../../server/encryption/item.ts'
+import { readEncryptedItem, readItemId, readPlainItem } from '../../../server/encryption/request_body.ts'
 
 describe('row 59: a value to encrypt', () => {
   test.for(['', '\u0000', 'Zoë 李 𝄞 \u202e', 'x'.repeat(70_000)])('text is taken as it is (%#)', (value) => {

@@ -3,8 +3,8 @@ import {
   allMet,
   requireDecryptionAvailable,
   requireEncryptionAvailable,
-} from '../../../server/encryption/preconditions.ts'
-import type { ServedRealm } from '../../../server/realms/served_realm.ts'
+} from '../../../server/encryption/permission.ts'
+import type { ServedRealm } from '../../../server/realms/realms.ts'
 import type { EncryptionState } from '../../../keyring/keyring.ts'
 import { loadKeyring } from '../../../keyring/loaded_keyring.ts'
 import type { EncryptionPreconditions } from '../../../store/realms.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { ServedRealm } from '../../../server/realms/served_realm.ts'
+import type { ServedRealm } from '../../../server/realms/realms.ts'
 import type { AccessTokenClaims } from '../../../server/tokens/access_token_claims.ts'
 import { createVerifiedTokens } from '../../../server/tokens/verified_tokens.ts'
 import type { VerifiedTokens } from '../../../server/tokens/verified_tokens.ts'

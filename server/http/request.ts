@@ -1,12 +1,12 @@
 import type { ClientRow } from '../../store/clients.ts'
-import type { ServedRealm } from '../realms/served_realm.ts'
+import type { ServedRealm } from '../realms/realms.ts'
+import type { GoodToken } from '../tokens/verify_access_token.ts'
 
-/** The decoded members of a form: own, flat names, each given once, empty ones left out. No prototype. */
+/** The decoded fields of a form: flat names, each given once, empty ones left out. No prototype. */
 export type Form = Readonly<Record<string, string | undefined>>
 
 /** What an action sees of a request. Actions, grants and checks do not know Koa. */
 export interface HttpRequest {
-  id: string
   realm: ServedRealm
   /** The header as sent. */
   authorization: string | undefined
@@ -14,12 +14,20 @@ export interface HttpRequest {
   query: string
   /** Empty when the body was not a form. */
   form: Form
-  /** The text of a JSON body, within its bound; parsed by whoever expects one. */
+  /** The text of a JSON body, within its bound; the action parses it. */
   json: string | undefined
-  /** The peer, or what a trusted proxy said of it. */
+  /** The peer, or the address that a trusted proxy forwarded. */
   address: string
-  /** Set once a client is known: its origins get CORS headers, on errors as well. */
-  corsClient?: ClientRow
+}
+
+/** A request of an authenticated client. */
+export interface ClientRequest extends HttpRequest {
+  client: ClientRow
+}
+
+/** A request with a good access token. */
+export interface BearerRequest extends HttpRequest {
+  token: GoodToken
 }
 
 export interface HttpAnswer {
@@ -31,4 +39,4 @@ export interface HttpAnswer {
 }
 
 /** One endpoint, apart from HTTP: throws OAuthError, answers otherwise. */
-export type Action = (request: HttpRequest) => Promise<HttpAnswer>
+export type Action<Request extends HttpRequest = HttpRequest> = (request: Request) => Promise<HttpAnswer>

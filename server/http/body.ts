@@ -1,0 +1,123 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'koa'
+import bodyParser from 'koa-bodyparser'
+import { decodeForm } from './form.ts'
+import { checkContent } from './guards.ts'
+import { OAuthError } from './oauth_error.ts'
+import type { Form } from './request.ts'
+
+/** What a route reads of a body. `optional_form`: a request without a body is as good. */
+export type BodyKind = 'none' | 'form' | 'optional_form' | 'json'
+
+/** A body as actions see it: the fields of a form, or the text of a JSON body. */
+export interface Body {
+  form: Form
+  json: string | undefined
+}
+
+/** The connection ended before the body did: there is no caller to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}
+
+const NO_FORM: Form = Object.freeze(Object.create(null))
+const NO_BODY: Body = Object.freeze({ form: NO_FORM, json: undefined })
+
+const FORM = bodyReader('application/x-www-form-urlencoded', 64 * 1024)
+const JSON_TEXT = bodyReader('application/json', 1024 * 1024)
+
+/**
+ * Reads the body of a request. Memory stays within the limit of its kind; the listener bounds the time.
+ * @throws OAuthError 415, 413, 400 for bytes that are no UTF-8 and for a malformed form; ClientGone
+ */
+export async function readBody(ctx: Context, kind: BodyKind): Promise<Body> {
+  if (kind === 'none' || (kind === 'optional_form' && !hasBody(ctx.req))) return NO_BODY
+  if (kind === 'json') return { form: NO_FORM, json: await JSON_TEXT.read(ctx) }
+  // An empty form needs no type: the error names the field that is missing.
+  if (!hasBody(ctx.req) && ctx.req.headers['content-type'] === undefined) return NO_BODY
+  return { form: decodeForm(await FORM.read(ctx)), json: undefined }
+}
+
+/** RFC 9112 section 6: one of these headers announces a body. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  if (headers['transfer-encoding'] !== undefined) return true
+  return headers['content-length'] !== undefined && headers['content-length'] !== '0'
+}
+
+/** koa-bodyparser in its text mode, as a bounded reader of bytes: it decodes neither charsets nor forms nor JSON. */
+function bodyReader(mediaType: string, limit: number): { read(ctx: Context): Promise<string> } {
+  // raw-body takes an empty encoding for "bytes"; the typings lack the option.
+  const options: bodyParser.Options & { encoding: string } = {
+    enableTypes: ['text'],
+    extendTypes: { text: [mediaType] },
+    textLimit: String(limit),
+    encoding: '',
+  }
+  const parse = bodyParser(options)
+  return {
+    async read(ctx) {
+      const { req } = ctx
+      checkContent(req.headers, mediaType)
+      // The guard has read them; the parser finds them in the one spelling that it knows.
+      req.headers['content-type'] = mediaType
+      if (req.headers['content-encoding'] !== undefined) req.headers['content-encoding'] = 'identity'
+      try {
+        await parse(ctx, noNext)
+      } catch (error) {
+        throw await readFailure(error, req, limit)
+      }
+      return decodeUtf8(ctx.request.rawBody)
+    },
+  }
+}
+
+async function noNext(): Promise<void> {}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decodeUtf8(bytes: unknown): string {
+  if (!Buffer.isBuffer(bytes)) return ''
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    throw new OAuthError('invalid_request', 'The body is not UTF-8')
+  }
+}
+
+const CONNECTION_ENDED = new Set(['request.aborted', 'stream.not.readable', 'ECONNRESET'])
+
+/** Translates an error of raw-body. */
+async function readFailure(error: unknown, req: IncomingMessage, limit: number): Promise<unknown> {
+  if (!(error instanceof Error)) return error
+  const code = 'type' in error ? error.type : 'code' in error ? error.code : undefined
+  if (CONNECTION_ENDED.has(String(code))) return new ClientGone('the connection ended inside a body', { cause: error })
+  if (code !== 'entity.too.large') return error
+  await dropBody(req)
+  return new OAuthError('request_too_large', `The body is over ${limit} bytes`, { headers: { Connection: 'close' } })
+}
+
+/** How much of a refused body is read and dropped, so that its sender gets to read the answer. */
+const MAX_DROPPED_BYTES = 16 * 1024 * 1024
+const MAX_DROP_MILLIS = 2_000
+
+/** Reads on without keeping a byte, up to a bound; then the answer is sent and the connection closed. */
+function dropBody(req: IncomingMessage): Promise<void> {
+  const declared = Number(req.headers['content-length'] ?? 0)
+  if (declared > MAX_DROPPED_BYTES || req.complete) return Promise.resolve()
+  return new Promise((resolve) => {
+    let dropped = 0
+    const stop = (): void => {
+      clearTimeout(timer)
+      req.off('data', onData).off('end', stop).off('close', stop)
+      req.pause()
+      resolve()
+    }
+    const onData = (chunk: Buffer): void => {
+      dropped += chunk.length
+      if (dropped > MAX_DROPPED_BYTES) stop()
+    }
+    const timer = setTimeout(stop, MAX_DROP_MILLIS)
+    req.on('data', onData).on('end', stop).on('close', stop)
+    req.resume()
+  })
+}
