@@ -14,9 +14,9 @@ import { createApp } from './app.ts'
 import { clientAddresses } from './http/client_address.ts'
 import { startDeps } from './deps.ts'
 import type { Deps, RunningDeps } from './deps.ts'
-import { inClusterAccess } from './keyrings/api_server/api_access.ts'
-import type { ReadAccess } from './keyrings/api_server/api_access.ts'
-import { kubeconfigAccess } from './keyrings/api_server/kubeconfig_access.ts'
+import { inClusterAccess } from '../kubernetes/access.ts'
+import type { AccessSource } from '../kubernetes/access.ts'
+import { processClock } from '../kubernetes/clock.ts'
 import { clusterKeyrings } from './keyrings/cluster_keyrings.ts'
 import { directoryKeyrings } from './keyrings/directory_keyrings.ts'
 import type { KeyringSource } from './keyrings/keyring_source.ts'
@@ -74,19 +74,25 @@ export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, '
 
 async function configuredKeyrings({ keyringDir, kubeconfig }: ServerConfig, log: Logger): Promise<KeyringSource> {
   if (keyringDir !== undefined) return directoryKeyrings(keyringDir)
-  const access = kubeconfig === undefined ? accessOfPod() : kubeconfigAccess(kubeconfig)
-  // What is wrong with it is said at once, not with the first keyring.
-  await access()
-  return clusterKeyrings({ access, log, random: Math.random })
+  const access = kubeconfig === undefined ? accessOfPod() : await accessOfFile(kubeconfig)
+  // Reports unusable credentials at the start, and not with the first keyring.
+  await access.read()
+  return clusterKeyrings({ access, clock: processClock, log, random: Math.random })
 }
 
-function accessOfPod(): ReadAccess {
-  const place = apiServerOfPod()
-  if (place) return inClusterAccess(place)
+function accessOfPod(): AccessSource {
+  const address = apiServerOfPod()
+  if (address) return inClusterAccess(address)
   throw new ServerConfigError(
     'keyrings are read from a cluster or from a folder: run in a pod, or give --kubeconfig (REALMKEEPER_KUBECONFIG) or ' +
       '--keyring-dir (REALMKEEPER_KEYRING_DIR)',
   )
+}
+
+/** Loaded only for --kubeconfig: `@kubernetes/client-node` would double the memory of a server in a pod. */
+async function accessOfFile(file: string): Promise<AccessSource> {
+  const { kubeconfigAccess } = await import('../kubernetes/kubeconfig_access.ts')
+  return kubeconfigAccess({ file, unattended: true })
 }
 
 async function serve(config: ServerConfig, running: RunningDeps, log: Logger): Promise<RunningServer> {

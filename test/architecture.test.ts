@@ -67,6 +67,19 @@ test.for([
   expect(found).toEqual([])
 })
 
+test('the Kubernetes library is loaded by one file, which no static import of server/ reaches', () => {
+  const access = 'kubernetes/kubeconfig_access.ts'
+  const importers = product.filter(({ imports }) => imports.includes('@kubernetes/client-node'))
+  expect(importers.map(({ path }) => path)).toEqual([access])
+
+  const isStatic = /^\s*(?:import|export)\s[^'";]*?\bfrom\s*['"][^'"]*\/kubeconfig_access\.ts['"]/m
+  const found = violations(
+    product.filter(({ path }) => ['kubernetes', 'process', 'server'].includes(folderOf(path))),
+    ({ text }) => (isStatic.test(withoutComments(text)) ? [access] : []),
+  )
+  expect(found).toEqual([])
+})
+
 test('no file imports itself by way of others, types included', () => {
   expect(cycles(files)).toEqual([])
 })

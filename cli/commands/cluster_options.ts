@@ -35,12 +35,12 @@ export async function withCluster(
   if (asGroups && as === undefined) throw new UsageError('--as-group says which groups somebody is in: who, says --as')
   // Half of what the command would load; directories do without.
   const { connectCluster } = await import('../kubeconfig.ts')
-  const { KubeConfigError } = await import('../../operator/source/cluster/kube_config.ts')
+  const { ApiAccessError } = await import('../../kubernetes/access.ts')
   let cluster: Cluster
   try {
     cluster = connectCluster({ kubeconfig, context, namespace, as, asGroups })
   } catch (error) {
-    if (!(error instanceof KubeConfigError)) throw error
+    if (!(error instanceof ApiAccessError)) throw error
     throw new PlainError(`${error.message}; for the manifests that "realmkeeper dev" serves give --dir`, {
       cause: error,
     })

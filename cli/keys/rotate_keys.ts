@@ -1,6 +1,6 @@
 import { printable } from '../../process/printable.ts'
-import { MERGE_PATCH } from '../../operator/source/cluster/api_client.ts'
-import { objectPath } from '../../operator/source/cluster/api_paths.ts'
+import { MERGE_PATCH } from '../../kubernetes/api_client.ts'
+import { objectPath } from '../../operator/source/cluster/api_names.ts'
 import type { Cluster } from '../kubeconfig.ts'
 import { refusalError } from '../decisions/cluster/refusal.ts'
 

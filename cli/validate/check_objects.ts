@@ -1,3 +1,4 @@
+import { API_VERSION, GROUP } from '../../crds/group.ts'
 import { evaluateRules } from '../../crds/validation/cel.ts'
 import { closest } from '../../crds/validation/suggestion.ts'
 import { KIND_NAMES } from '../../crds/schemas.ts'
@@ -12,9 +13,6 @@ export interface CheckedManifest extends Manifest {
   /** After defaulting; absent when the object does not fit its schema, so that nothing may be read from it. */
   value?: Record<string, unknown>
 }
-
-const GROUP = 'realmkeeper.io'
-const API_VERSION = `${GROUP}/v1alpha1`
 
 /** What an API server stores at most (etcd's limit on a request). */
 const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024

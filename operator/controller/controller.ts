@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { loggableText } from '../../process/loggable.ts'
+import { FINALIZER } from '../../crds/group.ts'
+import { backoffMillis } from '../../kubernetes/clock.ts'
 import { Deposed } from '../../store/operator_epoch.ts'
 import { PostgresAway } from '../rows/store_access.ts'
 import { keyText } from '../source/resource.ts'
@@ -10,13 +12,10 @@ import type { ResourceSource } from '../source/resource_source.ts'
 import type { NamesRealm, ResourceOf } from '../view/resource_types.ts'
 import { NotYet } from '../view/view.ts'
 import type { View } from '../view/view.ts'
-import { backoffMillis, createQueue } from './queue.ts'
+import { createQueue } from './queue.ts'
 import type { QueueFailure, QueueStats, WorkQueue } from './queue.ts'
 import type { Reconciler, ReconcileResult } from './reconciler.ts'
 import { statusPatch, transitionEvents } from './status.ts'
-
-/** The finalizer of every resource that has rows: the operator removes them before the object goes. */
-export const FINALIZER = 'realmkeeper.io/cleanup'
 
 export interface ControllerDeps {
   source: ResourceSource

@@ -1,3 +1,4 @@
+import { backoffMillis } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 
 /** Where a key waits: `front` for a resource that just changed, `back` for one that is reconciled again without a change. */
@@ -55,12 +56,6 @@ const FIRST_PAUSE_MILLIS = 250
 const LONGEST_PAUSE_MILLIS = 4_000
 /** One start in this many is from the back lane, so that a busy front lane does not starve it. */
 const BACK_SHARE = 4
-
-/** Backoff before try number `failures` + 1: doubling, capped, and spread over its upper half. */
-export function backoffMillis(failures: number, first: number, longest: number, random: () => number): number {
-  const whole = Math.min(longest, first * 2 ** Math.min(failures - 1, 30))
-  return Math.round(whole / 2 + (whole / 2) * random())
-}
 
 export function createQueue(options: QueueOptions): WorkQueue {
   const { workers, work, isOutage = () => false, onFailure = () => {}, clock, random } = options

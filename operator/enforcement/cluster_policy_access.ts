@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
+import { API_VERSION } from '../../crds/group.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
-import { APPLY_PATCH } from '../source/cluster/api_client.ts'
-import type { ApiClient } from '../source/cluster/api_client.ts'
-import { ApiError, isStatus } from '../source/cluster/api_error.ts'
-import type { ApiObject } from '../source/cluster/api_object.ts'
-import { API_VERSION, CRDS_PATH, kindPath, objectPath } from '../source/cluster/api_paths.ts'
-import { listAll } from '../source/cluster/list_all.ts'
+import { APPLY_PATCH } from '../../kubernetes/api_client.ts'
+import type { ApiClient } from '../../kubernetes/api_client.ts'
+import { ApiError, isStatus } from '../../kubernetes/api_error.ts'
+import type { ApiObject } from '../../kubernetes/api_object.ts'
+import { CRDS_PATH, kindPath, objectPath } from '../source/cluster/api_names.ts'
+import { listAll } from '../../kubernetes/list_all.ts'
 import { receive } from '../source/cluster/received_object.ts'
-import { createReflector } from '../source/cluster/reflector.ts'
-import type { Sink } from '../source/cluster/reflector.ts'
-import { TIMINGS } from '../source/cluster/timings.ts'
+import { createReflector } from '../../kubernetes/reflector.ts'
+import type { Sink } from '../../kubernetes/reflector.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
 import { ReadForbidden, NoAnswer } from './policy_access.ts'
 import type { PolicyAccess, PolicyKind, PolicyName, PolicyObject, ProbeResult } from './policy_access.ts'
@@ -47,7 +47,7 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
       const path = kindPath('RoleAssignment', namespace)
       const objects =
         limit === undefined
-          ? (await listAll(client, { path }, TIMINGS.pageSize)).objects
+          ? (await listAll(client, { path })).objects
           : (await client.list({ method: 'GET', path, query: { limit } })).items
       found.push(...objects.map(assignmentOf))
       if (limit !== undefined && found.length >= limit) break
@@ -136,7 +136,6 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
           clock,
           random,
           log,
-          timings: TIMINGS,
         }),
       )
       for (const reflector of reflectors) reflector.start()

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino'
-import { pause } from '../../kubernetes/clock.ts'
+import { backoffMillis, pause } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { heldRecord, isFree, releasedRecord } from './lease_record.ts'
 import type { Observed } from './lease_record.ts'
 import type { LeaseClient, StoredLease } from './lease_client.ts'
-import { backoffMillis } from '../controller/queue.ts'
 
 /** The three times of a Lease, as in client-go. */
 export interface LeaseTimes {

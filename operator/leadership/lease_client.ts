@@ -1,6 +1,6 @@
-import { isStatus } from '../source/cluster/api_error.ts'
-import type { ApiClient } from '../source/cluster/api_client.ts'
-import type { ApiObject } from '../source/cluster/api_object.ts'
+import { isStatus } from '../../kubernetes/api_error.ts'
+import type { ApiClient } from '../../kubernetes/api_client.ts'
+import type { ApiObject } from '../../kubernetes/api_object.ts'
 import type { LeaseRecord } from './lease_record.ts'
 
 export interface StoredLease {
@@ -10,11 +10,11 @@ export interface StoredLease {
 
 /** One Lease of a cluster. */
 export interface LeaseClient {
-  /** Undefined when there is none. */
+  /** Undefined when the Lease does not exist. */
   read(): Promise<StoredLease | undefined>
   /**
-   * Writes over `before`, or creates where that is undefined. Undefined when somebody else was faster. Rejects with
-   * ApiError when it could not be found out.
+   * Replaces `before`, or creates the Lease where that is undefined. Resolves with undefined when the Lease was changed
+   * meanwhile. Rejects with ApiError when the outcome is unknown.
    */
   write(record: LeaseRecord, before: StoredLease | undefined): Promise<StoredLease | undefined>
 }
@@ -38,8 +38,8 @@ export function leaseClient(client: ApiClient, { namespace, name }: { namespace:
         if (!before) return leaseOf(await client.object({ method: 'POST', path, body }))
         return leaseOf(await client.object({ method: 'PUT', path: `${path}/${name}`, body }))
       } catch (error) {
-        // Changed, or created, by somebody else; or deleted, which is found out at the next look. Where none can be
-        // created because its namespace is not there, nobody was faster.
+        // 409: changed or created by another process. 404 of an update: deleted, which the next read finds. 404 of a
+        // create means that the namespace is missing, and is an error.
         if (isStatus(error, 409) || (before && isStatus(error, 404))) return undefined
         throw error
       }

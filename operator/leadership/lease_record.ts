@@ -7,17 +7,17 @@ export interface LeaseRecord {
   leaseTransitions?: number
 }
 
-/** A Lease as it was seen, and since when it has looked like that by our own clock. */
+/** A state of the Lease, and when this process first observed it. */
 export interface Observed {
   record: LeaseRecord
   resourceVersion: string
-  /** Milliseconds of the clock at which this state was first seen. */
+  /** By this process's clock, in milliseconds. */
   at: number
 }
 
 /**
- * True when nobody holds a Lease any more: it was released, or did not change for as long as its holder asked for. Its
- * times are the holder's and are not read, because clocks differ.
+ * True when no process holds the Lease: it was released, or has not changed for the duration that its holder set. The
+ * times in the Lease are not read, because clocks differ.
  */
 export function isFree({ record, at }: Observed, now: number, ownDurationSeconds: number): boolean {
   if (!record.holderIdentity) return true
@@ -44,7 +44,7 @@ export function heldRecord(options: {
   }
 }
 
-/** The record with which a process gives a Lease back, so that nobody waits for it to run out. */
+/** The record with which a process releases the Lease, so that another one can take it at once. */
 export function releasedRecord(before: LeaseRecord, now: Date): LeaseRecord {
   return { ...before, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(now) }
 }

@@ -28,7 +28,7 @@ export interface Condition {
   observedUID?: string
 }
 
-/** One object of one of the four kinds, as last seen. Treat it as frozen: sources hand out what they hold. */
+/** The latest received state of an object of one of the four kinds. Do not change it: sources return the object that they hold. */
 export interface Resource<Spec = unknown, Status = unknown> {
   apiVersion: string
   kind: Kind
@@ -37,7 +37,7 @@ export interface Resource<Spec = unknown, Status = unknown> {
   status?: Status & { observedGeneration?: number; conditions?: Condition[] }
 }
 
-/** Names an object; `uid` is left out because what is known by a name may be another object tomorrow. */
+/** Names an object. Without `uid`, because the name may belong to another object later. */
 export interface ResourceKey {
   kind: Kind
   namespace: string

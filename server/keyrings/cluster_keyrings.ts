@@ -1,45 +1,88 @@
 import type { Logger } from 'pino'
-import type { ReadAccess } from './api_server/api_access.ts'
-import { FOLLOW_TIMINGS, followSecret } from './api_server/follow_secret.ts'
-import type { FollowTimings } from './api_server/follow_secret.ts'
-import { createSecretApi } from './api_server/secret_api.ts'
-import type { KeyringSource } from './keyring_source.ts'
+import type { AccessSource } from '../../kubernetes/access.ts'
+import { createApiClient } from '../../kubernetes/api_client.ts'
+import { isStatus } from '../../kubernetes/api_error.ts'
+import type { ApiObject } from '../../kubernetes/api_object.ts'
+import type { Clock } from '../../kubernetes/clock.ts'
+import { createReflector } from '../../kubernetes/reflector.ts'
+import type { Sink, WatchTimings } from '../../kubernetes/reflector.ts'
+import { KEYRING_ENTRY } from '../../keyring/keyring_secret.ts'
+import type { KeyringReading, KeyringSource } from './keyring_source.ts'
+import { readSecretManifest } from './secret_manifest.ts'
 
 export interface ClusterKeyringsOptions {
-  access: ReadAccess
+  access: AccessSource
+  clock: Clock
   log: Logger
   random: () => number
-  timings?: Partial<FollowTimings>
+  timings?: Partial<WatchTimings>
 }
 
+/** A Secret holds at most 1 MiB, which base64 and the rest of the object enlarge. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024
+
 /**
- * Keyrings as Secrets of a cluster, one watch for each, by name: the Role of a server names the live keyrings and
- * nothing else (a label selector is no bound of RBAC; `metadata.name=` under `resourceNames` is one). The Kubernetes
- * client is not loaded here: it would double the memory, for two calls.
+ * Keyrings as Secrets of a cluster, with one watch for each, by name. The Role of a server lists the live keyrings under
+ * `resourceNames`, which RBAC can check for `metadata.name=` and not for a label selector.
  */
-export function clusterKeyrings({ access, log, random, timings }: ClusterKeyringsOptions): KeyringSource {
-  const api = createSecretApi(access)
-  const followed = new Set<() => void>()
+export function clusterKeyrings(options: ClusterKeyringsOptions): KeyringSource {
+  const { access, clock, log, random, timings = {} } = options
+  const client = createApiClient({ access, clock, maxBodyBytes: MAX_BODY_BYTES })
+  const watches = new Set<() => void>()
+
   return {
-    watch(reference, onReading) {
-      const end = followSecret({
-        api,
-        reference,
-        onReading,
+    watch({ namespace, name }, onReading) {
+      let isRefusalRead = false
+      function read(reading: KeyringReading): void {
+        isRefusalRead = false
+        onReading(reading)
+      }
+      const reflector = createReflector({
+        what: `Secret ${namespace}/${name}`,
+        path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
+        fieldSelector: `metadata.name=${name}`,
+        sink: secretSink(read),
+        onFailure(error, inARow) {
+          // The right to a new keyring may arrive moments after its name.
+          if (!isStatus(error, 403) || inARow === 1 || isRefusalRead) return
+          isRefusalRead = true
+          onReading({ outcome: 'unreadable', reason: `this server has no right to watch it: ${error.message}` })
+        },
+        client,
+        clock,
         log,
         random,
-        timings: { ...FOLLOW_TIMINGS, ...timings },
+        timings,
       })
-      followed.add(end)
-      return () => {
-        followed.delete(end)
-        end()
+      reflector.start()
+      function end(): void {
+        watches.delete(end)
+        void reflector.stop()
       }
+      watches.add(end)
+      return end
     },
     close() {
-      for (const end of followed) end()
-      followed.clear()
-      api.close()
+      for (const end of watches) end()
+      client.close()
     },
   }
+}
+
+function secretSink(read: (reading: KeyringReading) => void): Sink {
+  return {
+    replace:
+      async ([secret]) =>
+      () =>
+        read(secret ? readingOf(secret) : { outcome: 'absent' }),
+    apply: async (events) => () => {
+      for (const { type, object } of events) read(type === 'DELETED' ? { outcome: 'absent' } : readingOf(object))
+    },
+  }
+}
+
+/** Passes on the keyring's entry and nothing else of the Secret. */
+function readingOf({ data }: ApiObject): KeyringReading {
+  const entry: unknown = Object(data)[KEYRING_ENTRY]
+  return readSecretManifest(Buffer.from(JSON.stringify({ kind: 'Secret', data: { [KEYRING_ENTRY]: entry } })))
 }

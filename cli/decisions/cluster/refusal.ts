@@ -1,4 +1,4 @@
-import { ApiError } from '../../../operator/source/cluster/api_error.ts'
+import { ApiError } from '../../../kubernetes/api_error.ts'
 import { printable } from '../../../process/printable.ts'
 import { DecisionError } from '../decision_error.ts'
 

@@ -1,4 +1,4 @@
-import type { ManagedFields } from '../../../operator/source/cluster/api_object.ts'
+import type { ManagedFields } from '../../../kubernetes/api_object.ts'
 import { printable } from '../../../process/printable.ts'
 
 /** What kubectl calls itself as the author of fields, by its commands. */

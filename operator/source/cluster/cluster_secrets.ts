@@ -1,15 +1,15 @@
+import { API_VERSION } from '../../../crds/group.ts'
 import { ResourceConflict } from '../resource_source.ts'
 import type { DesiredSecret, Secret, SecretAccess, SecretName, SecretVersion } from '../resource_source.ts'
-import { JSON_PATCH } from './api_client.ts'
-import type { ApiClient } from './api_client.ts'
-import { isNamespaceTerminating, isStatus } from './api_error.ts'
-import { FIELD_MANAGER } from './api_object.ts'
-import type { ApiObject } from './api_object.ts'
-import { API_VERSION, corePath } from './api_paths.ts'
+import { JSON_PATCH } from '../../../kubernetes/api_client.ts'
+import type { ApiClient } from '../../../kubernetes/api_client.ts'
+import { isNamespaceTerminating, isStatus } from '../../../kubernetes/api_error.ts'
+import type { ApiObject } from '../../../kubernetes/api_object.ts'
+import { corePath, FIELD_MANAGER } from './api_names.ts'
 import type { MetadataCache } from './metadata_cache.ts'
 import { foreignManagersOf } from './received_object.ts'
 
-/** Secrets of a cluster: versions from the watch of their metadata, bytes from a read of one. */
+/** Secrets of a cluster: versions come from the watch of their metadata, bytes from a read of one Secret. */
 export function clusterSecrets(options: { client: ApiClient; versions: MetadataCache<SecretVersion> }): SecretAccess {
   const { client, versions } = options
 
@@ -38,9 +38,11 @@ export function clusterSecrets(options: { client: ApiClient; versions: MetadataC
         const path = corePath('secrets', namespace)
         return versionOf(await client.object({ method: 'POST', path, query: AS_OPERATOR, body }))
       } catch (error) {
-        if (isStatus(error, 409)) throw new ResourceConflict(`Secret ${namespace}/${name} is there already`)
+        if (isStatus(error, 409)) throw new ResourceConflict(`Secret ${namespace}/${name} exists already`)
         if (isStatus(error, 404) || isNamespaceTerminating(error)) {
-          throw new ResourceConflict(`namespace ${namespace} is going, so Secret ${name} cannot be created`)
+          throw new ResourceConflict(
+            `Secret ${name} cannot be created: namespace ${namespace} is missing or being deleted`,
+          )
         }
         throw error
       }
@@ -48,7 +50,7 @@ export function clusterSecrets(options: { client: ApiClient; versions: MetadataC
 
     async update(desired, version) {
       const { namespace, name, labels, annotations = {}, data } = desired
-      // Members that others keep on a Secret, as finalizers, and its type, which is immutable, stay as they are.
+      // A patch keeps what others set, as finalizers, and the type, which is immutable.
       const body = [
         { op: 'replace', path: '/metadata/resourceVersion', value: version.resourceVersion },
         { op: 'add', path: '/metadata/labels', value: labels },
@@ -63,7 +65,7 @@ export function clusterSecrets(options: { client: ApiClient; versions: MetadataC
         return versionOf(object)
       } catch (error) {
         if (isStatus(error, 404, 409)) {
-          throw new ResourceConflict(`Secret ${namespace}/${name} is not the one that was read`)
+          throw new ResourceConflict(`Secret ${namespace}/${name} was changed or deleted since it was read`)
         }
         throw error
       }
@@ -113,6 +115,6 @@ function ownerOf({ controller }: DesiredSecret): object {
   if (!controller) return {}
   const { name, uid } = controller.metadata
   const owner = { apiVersion: API_VERSION, kind: controller.kind, name, uid, controller: true }
-  // Without blockOwnerDeletion, which may take the right to update the finalizers of the owner.
+  // Without blockOwnerDeletion, which may require the right to update the finalizers of the owner.
   return { ownerReferences: [owner] }
 }

@@ -1,92 +1,98 @@
-import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
+import type { ApiClient } from '../../../kubernetes/api_client.ts'
 import type { Clock } from '../../../kubernetes/clock.ts'
-import { KINDS } from '../resource.ts'
+import { createReflector, WATCH_TIMINGS } from '../../../kubernetes/reflector.ts'
+import type {
+  Reflector,
+  ReflectorDeps,
+  ReflectorOptions,
+  WatchState,
+  WatchTimings,
+} from '../../../kubernetes/reflector.ts'
+import { keyOf, KINDS } from '../resource.ts'
 import type { Kind, ResourceKey } from '../resource.ts'
+import { ResourceConflict } from '../resource_source.ts'
 import type { ResourceSource, SecretName } from '../resource_source.ts'
-import { createApiClient } from './api_client.ts'
-import { CRDS_PATH, corePath, crdName, kindPath, NAMESPACES_PATH, placeOf } from './api_paths.ts'
+import { CRDS_PATH, corePath, crdName, kindPath, NAMESPACES_PATH } from './api_names.ts'
 import { clusterSecrets } from './cluster_secrets.ts'
 import { eventRecorder } from './events.ts'
 import { kindCache } from './kind_cache.ts'
 import type { KindCache } from './kind_cache.ts'
 import { kindIdentity } from './kind_identity.ts'
 import type { KindIdentity } from './kind_identity.ts'
-import { secretVersions } from './metadata_cache.ts'
-import { namespaceLabels } from './namespaces.ts'
+import { namespaceLabels, secretVersions } from './metadata_cache.ts'
 import { objectWrites } from './object_writes.ts'
-import { createReflector } from './reflector.ts'
-import type { Reflector, ReflectorOptions, WatchState } from './reflector.ts'
-import { TIMINGS } from './timings.ts'
-import type { Timings } from './timings.ts'
+import { trimmed } from './received_object.ts'
 
 export interface ClusterOptions {
-  /** Reads the configuration anew: at the start, and when the API server does not know the credentials any more. */
-  connect: () => KubeConfig
-  /** Where resources are looked for; default: in all namespaces. */
+  /** The source does not close it. Its `beforeWrite` refuses writes while another process may lead. */
+  client: ApiClient
+  /** The namespaces whose resources are watched. Default: all. */
   namespaces?: readonly string[] | undefined
-  /** Whose Secrets are seen beside those of `namespaces`. */
+  /** Its Secrets are watched in addition to those of `namespaces`. */
   keyringNamespace: string
-  /** False while another process may lead; whatever would be written is then a ResourceConflict. */
-  mayWrite: () => boolean
   /** Names this process in Events. */
   instance: string
   clock: Clock
   now: () => Date
   random: () => number
   log: Logger
-  timings?: Partial<Timings>
+  timings?: Partial<WatchTimings>
+  /**
+   * A watch without any sign of the API server for so long is stale: its list does not count as complete, and the
+   * process is not ready. Default: the time of two stalls and the list that follows.
+   */
+  staleMillis?: number
 }
 
 export interface ClusterSource extends ResourceSource {
-  /** Why this process is not ready, for people; undefined when every watch is fresh. */
+  /** Why this process is not ready, for people; undefined while every watch is fresh. */
   problem(): string | undefined
-  /** Every watch, for metrics. */
   watches(): WatchState[]
-  /** The API server is known to answer again: whatever waits for its next try does not wait longer. */
-  hurry(): void
+  /** Ends every wait between two tries, because the API server is known to answer again. */
+  retryNow(): void
 }
 
 /**
- * The API server of a cluster. `start` resolves also when something may not be listed: the rest works, `problem` says
- * what does not, and the list of that kind is not complete. It waits for an API server that does not answer.
+ * The resources of a cluster. `start` waits for an API server that does not answer. It resolves also when the API
+ * server refuses a list: that kind then has no complete list, and `problem` gives the reason.
  */
 export function clusterSource(options: ClusterOptions): ClusterSource {
-  const { connect, namespaces, keyringNamespace, mayWrite, instance, clock, now, random, log } = options
-  const timings = { ...TIMINGS, ...options.timings }
-  const client = createApiClient({ connect, mayWrite, clock, timeoutMillis: timings.callMillis })
+  const { client, namespaces, keyringNamespace, instance, clock, now, random, log } = options
+  const timings = { ...WATCH_TIMINGS, ...options.timings }
+  const { staleMillis = 2 * timings.stallMillis + 60_000 } = options
   const resourceListeners: ((key: ResourceKey) => void)[] = []
   const secretListeners: ((secret: SecretName) => void)[] = []
   let stopped = false
 
   const kinds = byKind((kind) => {
     const identity = kindIdentity({ kind, client, changed: (before) => kindChanged(kind, before) })
-    const cache = kindCache({ kind, tell: tellResource, confirmKind: () => identity.look() })
+    const cache = kindCache({ kind, changed: notifyResource, confirmKind: () => identity.refresh() })
     return { identity, cache, reflectors: reflectKind(kind, cache), crd: reflectCrd(kind, identity) }
   })
-  const spaces = namespaceLabels({ tell: tellRealms })
-  const versions = secretVersions((name) => call(secretListeners, name))
+  const spaces = namespaceLabels(notifyRealms)
+  const versions = secretVersions((name) => notify(secretListeners, name))
   const shared = [...reflectNamespaces(), ...reflectSecrets()]
   const reflectors = [...Object.values(kinds).flatMap(({ crd, reflectors }) => [crd, ...reflectors]), ...shared]
 
   const writes = objectWrites({ client, cacheOf: (kind) => kinds[kind].cache, now })
   const events = eventRecorder({ client, instance, clock, now, log })
 
-  function reflect(about: Omit<ReflectorOptions, 'client' | 'clock' | 'random' | 'log' | 'timings'>): Reflector {
-    return createReflector({ ...about, client, clock, random, log, timings })
+  function reflect(watched: Omit<ReflectorOptions, keyof ReflectorDeps | 'trim'>): Reflector {
+    return createReflector({ ...watched, trim: trimmed, client, clock, random, log, timings })
   }
 
   function reflectKind(kind: Kind, cache: KindCache): Reflector[] {
     return (namespaces ?? [undefined]).map((namespace) =>
       reflect({
-        what: placeOf(crdName(kind), namespace),
+        what: inWords(crdName(kind), namespace),
         path: kindPath(kind, namespace),
         sink: cache.sink(namespace),
       }),
     )
   }
 
-  /** By name, so that the right to see these four is enough. */
+  /** By name, so that the right to read these four is enough. */
   function reflectCrd(kind: Kind, { sink }: KindIdentity): Reflector {
     const name = crdName(kind)
     return reflect({
@@ -115,7 +121,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     const scopes = namespaces ? new Set([...namespaces, keyringNamespace]) : [undefined]
     return [...scopes].map((namespace) =>
       reflect({
-        what: placeOf('secrets', namespace),
+        what: inWords('secrets', namespace),
         path: corePath('secrets', namespace),
         metadataOnly: true,
         sink: versions.sink((held) => namespace === undefined || held.namespace === namespace),
@@ -123,54 +129,53 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     )
   }
 
-  function tellResource(key: ResourceKey): void {
-    call(resourceListeners, key)
+  function notifyResource(key: ResourceKey): void {
+    notify(resourceListeners, key)
   }
 
   /** Realms select namespaces by their labels. */
-  function tellRealms(): void {
-    for (const { metadata } of kinds.Realm.cache.list()) {
-      tellResource({ kind: 'Realm', namespace: metadata.namespace, name: metadata.name })
-    }
+  function notifyRealms(): void {
+    for (const resource of kinds.Realm.cache.list()) notifyResource(keyOf(resource))
   }
 
-  /** An exception of a listener is not the watch's: it would end in the middle of a batch. */
-  function call<Told>(listeners: ((told: Told) => void)[], told: Told): void {
+  /** Catches the exceptions of listeners, which would otherwise end a watch in the middle of a batch. */
+  function notify<Changed>(listeners: ((changed: Changed) => void)[], changed: Changed): void {
     if (stopped) return
     for (const listener of listeners) {
       try {
-        listener(told)
+        listener(changed)
       } catch (error) {
-        log.error({ err: error }, 'a listener failed')
+        log.error({ err: error }, 'a listener for changes of resources failed')
       }
     }
   }
 
   function kindChanged(kind: Kind, before: string | undefined): void {
     const after = kinds[kind].identity.current()
-    if (before !== undefined)
-      log.warn({ kind, before, after }, 'its CustomResourceDefinition is going, gone, another one, or may not be read')
-    for (const reflector of kinds[kind].reflectors) reflector.hurry()
-    for (const { metadata } of kinds[kind].cache.list()) {
-      tellResource({ kind, namespace: metadata.namespace, name: metadata.name })
+    if (before !== undefined) {
+      log.warn(
+        { kind, before, after },
+        `the CustomResourceDefinition of ${kind} was deleted, replaced, or can no longer be read`,
+      )
     }
+    for (const reflector of kinds[kind].reflectors) reflector.retryNow()
+    for (const resource of kinds[kind].cache.list()) notifyResource(keyOf(resource))
   }
 
   function isFresh(reflector: Reflector): boolean {
     const { complete, ageMillis } = reflector.state()
-    return complete && ageMillis !== undefined && ageMillis < timings.staleMillis
+    return complete && ageMillis !== undefined && ageMillis < staleMillis
   }
 
   return {
     async start() {
       for (const reflector of reflectors) reflector.start()
-      await Promise.all(reflectors.map(({ firstLook }) => firstLook))
+      await Promise.all(reflectors.map(({ firstList }) => firstList))
     },
 
     async stop() {
       stopped = true
       await Promise.all([...reflectors.map((reflector) => reflector.stop()), events.stop()])
-      client.close()
     },
 
     onResource: (listener) => void resourceListeners.push(listener),
@@ -181,8 +186,8 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     completeList(kind) {
       const { identity, reflectors } = kinds[kind]
       const current = identity.current()
-      // What a kind that is going still lists is on its way out, whoever wants it to stay.
-      if (current === undefined || identity.isGoing() || !reflectors.every(isFresh)) return undefined
+      // The objects of a kind that is being deleted go with it.
+      if (current === undefined || identity.isTerminating() || !reflectors.every(isFresh)) return undefined
       return { identity: current }
     },
 
@@ -199,16 +204,30 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     problem() {
       const stale = reflectors.find((reflector) => !isFresh(reflector))?.state()
       if (!stale) return undefined
-      const since = stale.ageMillis === undefined ? 'never' : `${Math.round(stale.ageMillis / 1_000)} s ago`
-      return `${stale.what}: ${stale.problem ?? `last heard of ${since}`}`
+      const { what, ageMillis, problem } = stale
+      if (problem !== undefined) return `${what}: ${problem}`
+      if (ageMillis === undefined) return `${what}: not listed yet`
+      return `${what}: no sign of the API server for ${Math.round(ageMillis / 1_000)} s`
     },
     watches: () => reflectors.map((reflector) => reflector.state()),
-    hurry() {
-      for (const reflector of reflectors) reflector.hurry()
+    retryNow() {
+      for (const reflector of reflectors) reflector.retryNow()
     },
     async catchUp() {
       await Promise.all(reflectors.map((reflector) => reflector.relist()))
     },
+  }
+}
+
+/** For people: `users in all namespaces`. */
+function inWords(plural: string, namespace: string | undefined): string {
+  return namespace === undefined ? `${plural} in all namespaces` : `${plural} in namespace ${namespace}`
+}
+
+/** A `beforeWrite` of an API client: refuses every write while another process may lead. */
+export function onlyWhile(mayWrite: () => boolean): (call: string) => void {
+  return (call) => {
+    if (!mayWrite()) throw new ResourceConflict(`${call}: this process does not lead, so it writes nothing`)
   }
 }
 

@@ -1,8 +1,9 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../kubernetes/clock.ts'
 
-/** How many Events may be written: of one object, and of all. */
+/** Limits the rate of Events, for each object and in total. */
 export interface EventBudget {
-  /** True when there is one left for the object; it is then spent. */
+  /** Takes one Event of the object from the budget; false when none is left. */
   take(uid: string): boolean
 }
 
@@ -11,34 +12,39 @@ interface Bucket {
   at: number
 }
 
-const OF_ONE = { most: 25, refillMillis: 5 * 60_000 }
-const OF_ALL = { most: 200, refillMillis: 100 }
-const MOST_OBJECTS = 5_000
+interface Rate {
+  burst: number
+  refillMillis: number
+}
 
-/** Token buckets: a burst, and then one at a time. */
+const PER_OBJECT: Rate = { burst: 25, refillMillis: 5 * 60_000 }
+const TOTAL: Rate = { burst: 200, refillMillis: 100 }
+const MAX_OBJECTS = 5_000
+
+/** Token buckets, one for each object and one for all. */
 export function eventBudget(clock: Clock): EventBudget {
-  const ofAll: Bucket = { left: OF_ALL.most, at: clock.now() }
-  const ofOne = new Map<string, Bucket>()
+  const total = fullBucket(TOTAL)
+  const perObject = new LRUCache<string, Bucket>({ max: MAX_OBJECTS })
 
-  function refill(bucket: Bucket, { most, refillMillis }: typeof OF_ONE): Bucket {
+  function fullBucket({ burst }: Rate): Bucket {
+    return { left: burst, at: clock.now() }
+  }
+
+  function refill(bucket: Bucket, { burst, refillMillis }: Rate): void {
     const now = clock.now()
-    bucket.left = Math.min(most, bucket.left + (now - bucket.at) / refillMillis)
+    bucket.left = Math.min(burst, bucket.left + (now - bucket.at) / refillMillis)
     bucket.at = now
-    return bucket
   }
 
   return {
     take(uid) {
-      const one = refill(ofOne.get(uid) ?? { left: OF_ONE.most, at: clock.now() }, OF_ONE)
-      const all = refill(ofAll, OF_ALL)
-      if (one.left < 1 || all.left < 1) return false
-      one.left -= 1
-      all.left -= 1
-      // Put at the end: the first one is the one that was silent for longest.
-      ofOne.delete(uid)
-      ofOne.set(uid, one)
-      const [oldest] = ofOne.keys()
-      if (ofOne.size > MOST_OBJECTS && oldest !== undefined) ofOne.delete(oldest)
+      const own = perObject.get(uid) ?? fullBucket(PER_OBJECT)
+      perObject.set(uid, own)
+      refill(own, PER_OBJECT)
+      refill(total, TOTAL)
+      if (own.left < 1 || total.left < 1) return false
+      own.left -= 1
+      total.left -= 1
       return true
     },
   }

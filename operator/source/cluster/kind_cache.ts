@@ -1,65 +1,74 @@
+import { isLater, pathKey } from '../../../kubernetes/api_object.ts'
+import type { ApiObject } from '../../../kubernetes/api_object.ts'
+import type { Sink } from '../../../kubernetes/reflector.ts'
+import type { WatchEvent } from '../../../kubernetes/watch_stream.ts'
+import { keyOf } from '../resource.ts'
 import type { Kind, Resource, ResourceKey } from '../resource.ts'
-import { isLater, pathKey } from './api_object.ts'
-import type { ApiObject } from './api_object.ts'
 import { receive } from './received_object.ts'
 import type { Received } from './received_object.ts'
-import type { Sink } from './reflector.ts'
-import type { WatchEvent } from './watch_stream.ts'
 
-/** The objects of one kind, as last seen. */
+/** The latest received state of the objects of one kind. */
 export interface KindCache {
   list(): Resource[]
   get(key: Pick<ResourceKey, 'namespace' | 'name'>): Received | undefined
   /**
-   * Takes what the API server answered to a write, or to a look, ahead of the watch. An object that is not held is
-   * not taken: its deletion may have been seen already, and would not be seen again. Nor is one that is news in that it
-   * is being deleted: the watch brings it, after a look at its kind.
+   * Takes the answer to a read or a write, ahead of the watch. Ignores an object that is not held (its deletion may have
+   * been received already, and would not be received again) and one whose deletion is new (the watch brings it, after a
+   * check of its kind).
    */
   merge(object: ApiObject): Received
-  /** For the watch of one namespace, or of all. */
+  /** The sink of the watch of one namespace, or of all. */
   sink(namespace: string | undefined): Sink
 }
 
 export interface KindCacheOptions {
   kind: Kind
   /** Called for each object that appeared, changed or went. */
-  tell: (key: ResourceKey) => void
+  changed: (key: ResourceKey) => void
   /**
-   * Called before a list or a deletion is believed: objects that go because their kind goes look like any others.
-   * What it rejects is seen again.
+   * Called before a list or a deletion is taken over, because objects that go with their CRD look like deleted ones.
+   * When it rejects, the list or the events are received again.
    */
   confirmKind: () => Promise<void>
 }
 
-export function kindCache({ kind, tell, confirmKind }: KindCacheOptions): KindCache {
+export function kindCache({ kind, changed, confirmKind }: KindCacheOptions): KindCache {
   const held = new Map<string, Received>()
 
   function put(received: Received): void {
-    const { namespace, name } = received.resource.metadata
-    held.set(pathKey({ namespace, name }), received)
-    tell({ kind, namespace, name })
+    held.set(pathKey(received.resource.metadata), received)
+    changed(keyOf(received.resource))
   }
 
-  function drop({ metadata: { namespace, name } }: Resource): void {
-    held.delete(pathKey({ namespace, name }))
-    tell({ kind, namespace, name })
+  function drop(resource: Resource): void {
+    held.delete(pathKey(resource.metadata))
+    changed(keyOf(resource))
   }
 
-  function find(object: ApiObject): Received | undefined {
-    return held.get(pathKey(object.metadata))
+  function find(object: ApiObject): Resource | undefined {
+    return held.get(pathKey(object.metadata))?.resource
   }
 
-  /** An answer to a write of ours may have been ahead of the watch. */
-  function isNews(object: ApiObject): boolean {
-    const present = find(object)?.resource.metadata
+  function isHeld(object: ApiObject): boolean {
+    return find(object)?.metadata.uid === object.metadata.uid
+  }
+
+  /** False for what the answer to a write brought already. */
+  function isNew(object: ApiObject): boolean {
+    const present = find(object)?.metadata
     if (present?.uid !== object.metadata.uid) return true
     return isLater(object.metadata.resourceVersion, present.resourceVersion)
   }
 
-  /** True when somebody asked for the object to go since it was last seen. */
-  function isDeletion(object: ApiObject): boolean {
-    if (object.metadata.deletionTimestamp === undefined) return false
-    return find(object)?.resource.metadata.deletionTimestamp === undefined
+  function isNewlyDeleted(object: ApiObject): boolean {
+    return object.metadata.deletionTimestamp !== undefined && find(object)?.metadata.deletionTimestamp === undefined
+  }
+
+  function take({ type, object }: WatchEvent): void {
+    const present = find(object)
+    if (type !== 'DELETED') {
+      if (isNew(object)) put(receive(kind, object))
+    } else if (present && isHeld(object)) drop(present)
   }
 
   return {
@@ -67,13 +76,12 @@ export function kindCache({ kind, tell, confirmKind }: KindCacheOptions): KindCa
     get: (key) => held.get(pathKey(key)),
     merge(object) {
       const received = receive(kind, object)
-      const isHeld = find(object)?.resource.metadata.uid === object.metadata.uid
-      if (isHeld && isNews(object) && !isDeletion(object)) put(received)
+      if (isHeld(object) && isNew(object) && !isNewlyDeleted(object)) put(received)
       return received
     },
     sink: (namespace) => ({
       async replace(objects) {
-        // Also when nothing is missing: the list belongs to the kind as it is afterwards, or to a former one.
+        // Also when no object is missing: the list may belong to a former CRD of the kind.
         await confirmKind()
         return () => {
           const uids = new Set(objects.map(({ metadata }) => metadata.uid))
@@ -81,20 +89,13 @@ export function kindCache({ kind, tell, confirmKind }: KindCacheOptions): KindCa
             const isCovered = namespace === undefined || resource.metadata.namespace === namespace
             if (isCovered && !uids.has(resource.metadata.uid)) drop(resource)
           }
-          for (const object of objects) if (isNews(object)) put(receive(kind, object))
+          for (const object of objects) if (isNew(object)) put(receive(kind, object))
         }
       },
       async apply(events) {
-        if (events.some(({ type, object }) => type === 'DELETED' || isDeletion(object))) await confirmKind()
+        if (events.some(({ type, object }) => type === 'DELETED' || isNewlyDeleted(object))) await confirmKind()
         return () => events.forEach(take)
       },
     }),
-  }
-
-  function take({ type, object }: WatchEvent): void {
-    const present = find(object)
-    if (type !== 'DELETED') {
-      if (isNews(object)) put(receive(kind, object))
-    } else if (present?.resource.metadata.uid === object.metadata.uid) drop(present.resource)
   }
 }

@@ -1,28 +1,28 @@
+import type { ApiClient } from '../../../kubernetes/api_client.ts'
+import { isStatus } from '../../../kubernetes/api_error.ts'
+import { isLater } from '../../../kubernetes/api_object.ts'
+import type { ApiMetadata } from '../../../kubernetes/api_object.ts'
+import type { Sink } from '../../../kubernetes/reflector.ts'
 import type { Kind, ObjectMeta } from '../resource.ts'
-import type { ApiClient } from './api_client.ts'
-import { isStatus } from './api_error.ts'
-import { isLater } from './api_object.ts'
-import type { ApiObject } from './api_object.ts'
-import { CRDS_PATH, crdName } from './api_paths.ts'
-import type { Sink } from './reflector.ts'
+import { CRDS_PATH, crdName } from './api_names.ts'
 
 /**
- * Which CustomResourceDefinition the objects of a kind belong to. When one is deleted, its objects go as if somebody
- * had deleted each; when it is there again, its list is complete and empty.
+ * The CustomResourceDefinition that the objects of a kind belong to. When a CRD is deleted, its objects are deleted as
+ * if a user had deleted each; when it is created again, the list of its objects is complete and empty.
  */
 export interface KindIdentity {
   /**
-   * uid of the CRD; another text while that is being deleted, undefined while there is none or nobody may look. Two
-   * equal answers are the same CRD, alive in between.
+   * uid of the CRD; with a suffix while the CRD is being deleted; undefined while there is none or it may not be read.
+   * Two equal results mean the same CRD, which lived in between.
    */
   current(): string | undefined
   /** True while the CRD is being deleted, and all its objects with it. */
-  isGoing(): boolean
-  /** Looks now, so that `current` is no older than the call. Rejects with ApiError when it cannot be found out. */
-  look(): Promise<void>
+  isTerminating(): boolean
+  /** Reads the CRD, so that `current` is no older than the call. Rejects with ApiError when it cannot be read. */
+  refresh(): Promise<void>
   /**
-   * Looks now whether an object that is being deleted was deleted itself, and does not go because its CRD goes or went.
-   * Rejects when that cannot be found out.
+   * Reads the CRD and returns whether an object that is being deleted was deleted itself, and not with its CRD.
+   * Rejects when that cannot be determined.
    */
   isOwnDeletion(metadata: Deleted): Promise<boolean>
   sink: Sink
@@ -32,80 +32,79 @@ type Deleted = Pick<ObjectMeta, 'deletionTimestamp'>
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 
-/** @param options.changed called when `current` is another one, with what it was before */
+/** @param options.changed called with the former value when `current` changes */
 export function kindIdentity(options: {
   kind: Kind
   client: ApiClient
   changed: (before: string | undefined) => void
 }): KindIdentity {
   const { kind, client, changed } = options
-  let crd: ApiObject['metadata'] | undefined
-  let mayLook = true
+  let crd: ApiMetadata | undefined
+  let mayRead = true
   let latest = ''
   let next: Promise<void> | undefined
+  let reading: Promise<void> = Promise.resolve()
 
-  const isGoing = (): boolean => crd?.deletionTimestamp !== undefined
+  const isTerminating = (): boolean => crd?.deletionTimestamp !== undefined
 
   function current(): string | undefined {
-    if (!mayLook) return undefined
-    return crd && (isGoing() ? `${crd.uid} being deleted` : crd.uid)
+    if (!mayRead) return undefined
+    return crd && (isTerminating() ? `${crd.uid} being deleted` : crd.uid)
   }
 
-  /** Looks and watches overtake each other. */
-  function take(seen: ApiObject['metadata'] | undefined, at: string): void {
-    if (isLater(latest, at)) return
-    become(() => {
-      mayLook = true
-      latest = at
-      crd = seen
+  /** Reads and the watch may arrive in either order: the later resource version wins. */
+  function take(received: ApiMetadata | undefined, resourceVersion: string): void {
+    if (isLater(latest, resourceVersion)) return
+    update(() => {
+      mayRead = true
+      latest = resourceVersion
+      crd = received
     })
   }
 
-  function become(change: () => void): void {
+  function update(change: () => void): void {
     const before = current()
     change()
     if (current() !== before) changed(before)
   }
 
-  async function ask(): Promise<void> {
+  async function read(): Promise<void> {
     try {
-      const { metadata } = await client.object({
-        method: 'GET',
-        path: `${CRDS_PATH}/${crdName(kind)}`,
-        accept: METADATA,
-      })
+      const path = `${CRDS_PATH}/${crdName(kind)}`
+      const { metadata } = await client.object({ method: 'GET', path, accept: METADATA })
       take(metadata, metadata.resourceVersion)
     } catch (error) {
       if (isStatus(error, 404)) return take(undefined, latest)
-      // Who may not look still sees objects come and change. What goes, nobody can tell the reason of.
+      // Without the right, objects are still received. Only the cause of a deletion is unknown.
       if (!isStatus(error, 403)) throw error
-      become(() => {
-        mayLook = false
+      update(() => {
+        mayRead = false
       })
     }
   }
 
-  let asking: Promise<void> = Promise.resolve()
-  function look(): Promise<void> {
-    // Those who come while one look is under way share the next one: the present one may have begun too early.
-    next ??= asking
+  /** Calls that arrive during a read share the next one: the present one may have begun too early for them. */
+  function refresh(): Promise<void> {
+    next ??= reading
       .catch(() => undefined)
       .then(() => {
         next = undefined
-        asking = ask()
-        return asking
+        reading = read()
+        return reading
       })
     return next
   }
 
   return {
     current,
-    isGoing,
-    look,
+    isTerminating,
+    refresh,
     async isOwnDeletion(metadata) {
-      await look()
-      if (!mayLook) throw new Error(`${crdName(kind)} may not be read: whether it goes with its objects is not known`)
-      return crd !== undefined && !isGoing() && !isLeftBehind(metadata, crd)
+      await refresh()
+      if (!mayRead) {
+        throw new Error(`${crdName(kind)} may not be read, so the cause of a deletion cannot be determined`)
+      }
+      return crd !== undefined && !isTerminating() && !isLeftover(metadata, crd)
     },
     sink: {
       replace:
@@ -122,9 +121,10 @@ export function kindIdentity(options: {
 }
 
 /**
- * True for what a former CRD left behind: one that hangs while it is deleted, and is freed of its finalizer by hand,
- * leaves its objects to the next one, deleted as they are. Times are in whole seconds: in the first one rows stay.
+ * True for an object that was deleted with a former CRD: when an administrator removes the finalizer of a CRD that
+ * cannot be deleted, a new CRD of that name inherits the objects, deletion timestamp included. Times have whole seconds,
+ * so an own deletion within the CRD's first second counts as a leftover, and its rows stay.
  */
-function isLeftBehind({ deletionTimestamp }: Deleted, crd: ApiObject['metadata']): boolean {
+function isLeftover({ deletionTimestamp }: Deleted, crd: ApiMetadata): boolean {
   return deletionTimestamp !== undefined && Date.parse(deletionTimestamp) <= Date.parse(crd.creationTimestamp)
 }

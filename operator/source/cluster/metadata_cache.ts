@@ -1,33 +1,36 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isLater, pathKey } from '../../../kubernetes/api_object.ts'
+import type { ApiMetadata, ApiObject } from '../../../kubernetes/api_object.ts'
+import type { Sink } from '../../../kubernetes/reflector.ts'
 import type { SecretName, SecretVersion } from '../resource_source.ts'
-import { isLater, pathKey } from './api_object.ts'
-import type { ApiObject } from './api_object.ts'
-import type { Sink } from './reflector.ts'
 
-/** What is kept of objects of which only metadata is watched. */
+type Covers = (object: { namespace?: string; name: string }) => boolean
+
+/** Holds a part of the metadata of objects that are watched without their content. */
 export interface MetadataCache<Kept> {
   get(name: { namespace?: string; name: string }): Kept | undefined
-  /** Takes what an API server answered ahead of the watch; an object that is not held is not taken. */
+  /**
+   * Takes the answer to a write, ahead of the watch. Ignores an object that is not held: its deletion may have been
+   * received already, and would not be received again.
+   */
   merge(object: ApiObject): void
-  /** For the watch of a part; `covers` tells which objects that is. */
-  sink(covers: (held: { namespace?: string; name: string }) => boolean): Sink
+  /** The sink of the watch of those objects that `covers` selects. */
+  sink(covers: Covers): Sink
 }
 
 export interface MetadataCacheOptions<Kept> {
-  keep: (metadata: ApiObject['metadata']) => Kept
-  /** True when a change between two states is worth telling. */
-  differs: (before: Kept, after: Kept) => boolean
-  tell: (name: SecretName) => void
+  keep: (metadata: ApiMetadata) => Kept
+  /** Called for each object that appeared or went, or of which the kept part changed. */
+  changed: (name: SecretName) => void
 }
 
-interface Held<Kept> {
-  namespace: string
-  name: string
+interface Held<Kept> extends SecretName {
   uid: string
   resourceVersion: string
   kept: Kept
 }
 
-export function metadataCache<Kept>({ keep, differs, tell }: MetadataCacheOptions<Kept>): MetadataCache<Kept> {
+export function metadataCache<Kept>({ keep, changed }: MetadataCacheOptions<Kept>): MetadataCache<Kept> {
   const held = new Map<string, Held<Kept>>()
 
   function put({ metadata }: ApiObject): void {
@@ -36,18 +39,22 @@ export function metadataCache<Kept>({ keep, differs, tell }: MetadataCacheOption
     if (before?.uid === uid && !isLater(resourceVersion, before.resourceVersion)) return
     const kept = keep(metadata)
     held.set(pathKey(metadata), { namespace, name, uid, resourceVersion, kept })
-    if (before === undefined || differs(before.kept, kept)) tell({ namespace, name })
+    if (before === undefined || !isDeepStrictEqual(before.kept, kept)) changed({ namespace, name })
   }
 
   function drop({ namespace, name }: SecretName): void {
     held.delete(pathKey({ namespace, name }))
-    tell({ namespace, name })
+    changed({ namespace, name })
+  }
+
+  function isHeld({ metadata }: ApiObject): boolean {
+    return held.get(pathKey(metadata))?.uid === metadata.uid
   }
 
   return {
     get: (name) => held.get(pathKey(name))?.kept,
     merge(object) {
-      if (held.get(pathKey(object.metadata))?.uid === object.metadata.uid) put(object)
+      if (isHeld(object)) put(object)
     },
     sink: (covers) => ({
       replace: async (objects) => () => {
@@ -58,20 +65,44 @@ export function metadataCache<Kept>({ keep, differs, tell }: MetadataCacheOption
       apply: async (events) => () => {
         for (const { type, object } of events) {
           if (type !== 'DELETED') put(object)
-          else if (held.get(pathKey(object.metadata))?.uid === object.metadata.uid) {
-            drop({ namespace: '', ...object.metadata })
-          }
+          else if (isHeld(object)) drop({ namespace: '', ...object.metadata })
         }
       },
     }),
   }
 }
 
-/** What is kept of a Secret: enough to know that it is another one, or changed. */
-export function secretVersions(tell: (name: SecretName) => void): MetadataCache<SecretVersion> {
-  return metadataCache<SecretVersion>({
-    keep: ({ uid, resourceVersion }) => ({ uid, resourceVersion }),
-    differs: (before, after) => before.uid !== after.uid || before.resourceVersion !== after.resourceVersion,
-    tell,
-  })
+/** Identifies the present state of each Secret, without its bytes. */
+export function secretVersions(changed: (name: SecretName) => void): MetadataCache<SecretVersion> {
+  return metadataCache({ keep: ({ uid, resourceVersion }): SecretVersion => ({ uid, resourceVersion }), changed })
+}
+
+export interface NamespaceLabels {
+  /** Undefined when the namespace does not exist; `unknown` until the namespaces that cover it were listed. */
+  labels(namespace: string): Record<string, string> | 'unknown' | undefined
+  sink(covers: Covers): Sink
+}
+
+/** @param changed called when a namespace appeared, went, or has other labels */
+export function namespaceLabels(changed: () => void): NamespaceLabels {
+  const cache = metadataCache({ keep: ({ labels = {} }) => labels, changed })
+  const listed: Covers[] = []
+
+  return {
+    labels(namespace) {
+      const isListed = listed.some((covers) => covers({ name: namespace }))
+      return cache.get({ name: namespace }) ?? (isListed ? undefined : 'unknown')
+    },
+    sink(covers) {
+      const sink = cache.sink(covers)
+      return {
+        async replace(objects) {
+          const takeOver = await sink.replace(objects)
+          if (!listed.includes(covers)) listed.push(covers)
+          return takeOver
+        },
+        apply: (events) => sink.apply(events),
+      }
+    },
+  }
 }

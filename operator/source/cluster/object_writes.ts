@@ -1,19 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
+import { FINALIZER } from '../../../crds/group.ts'
 import { keyText } from '../resource.ts'
 import type { Resource, ResourceKey } from '../resource.ts'
 import { ResourceConflict } from '../resource_source.ts'
 import type { StatusPatch } from '../resource_source.ts'
-import { APPLY_PATCH, JSON_PATCH } from './api_client.ts'
-import type { ApiClient } from './api_client.ts'
-import { isFailedTest, isStatus } from './api_error.ts'
-import { FIELD_MANAGER } from './api_object.ts'
-import { objectPath } from './api_paths.ts'
+import { APPLY_PATCH, JSON_PATCH } from '../../../kubernetes/api_client.ts'
+import type { ApiClient } from '../../../kubernetes/api_client.ts'
+import { isFailedTest, isStatus } from '../../../kubernetes/api_error.ts'
+import { FIELD_MANAGER, objectPath } from './api_names.ts'
 import type { KindCache } from './kind_cache.ts'
 import type { Received } from './received_object.ts'
-import { statusWrite, unlike } from './status_apply.ts'
-import type { StatusWrite, Unlike } from './status_apply.ts'
-
-export const FINALIZER = 'realmkeeper.io/cleanup'
+import { differences, statusWrite } from './status_apply.ts'
+import type { Difference, StatusWrite } from './status_apply.ts'
 
 export interface ObjectWrites {
   writeStatus(key: ResourceKey, uid: string, patch: StatusPatch): Promise<void>
@@ -26,12 +24,12 @@ interface PatchOperation {
   value?: unknown
 }
 
-/** Somebody else changes the object all the time; then it is the queue's turn to wait. */
-const TRIES = 5
+/** After so many conflicts in a row the write fails, and the queue tries again with backoff. */
+const MAX_TRIES = 5
 
 /**
- * What the operator writes on objects. Every write names the version that it was made for: a uid guards nothing in an
- * apply. When that is over, the object is read and the write made anew, as long as it is the same object.
+ * The operator's writes on objects. Every write names the resource version that it was computed for (an apply ignores a
+ * wrong uid). After a conflict the object is read and the write computed again, as long as it is the same object.
  */
 export function objectWrites(options: {
   client: ApiClient
@@ -40,7 +38,7 @@ export function objectWrites(options: {
 }): ObjectWrites {
   const { client, cacheOf, now } = options
 
-  /** Undefined when there is none. */
+  /** Undefined when the object does not exist. */
   async function read(key: ResourceKey): Promise<Received | undefined> {
     try {
       return cacheOf(key.kind).merge(await client.object({ method: 'GET', path: objectPath(key) }))
@@ -51,15 +49,15 @@ export function objectWrites(options: {
   }
 
   /**
-   * Calls `attempt` with the object as held, and again with the object as it is by then; it resolves with true when
-   * nothing is left to be done. Resolves with `gone` when the object is not there any more, or another one is.
+   * Calls `attempt` with the held object until it resolves with true, each time with the latest state. Resolves with
+   * `gone` when the object was deleted or replaced.
    */
-  async function tryWith(
+  async function withLatest(
     { key, uid }: { key: ResourceKey; uid: string },
     attempt: (base: Received) => Promise<boolean>,
   ): Promise<'done' | 'gone'> {
     let base = cacheOf(key.kind).get(key)
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       if (base?.resource.metadata.uid !== uid) return 'gone'
       try {
         if (await attempt(base)) return 'done'
@@ -70,7 +68,7 @@ export function objectWrites(options: {
         base = await read(key)
       }
     }
-    throw new ResourceConflict(`${keyText(key)} changes all the time`)
+    throw new ResourceConflict(`${keyText(key)} was changed during each of ${MAX_TRIES} tries`)
   }
 
   async function patch(key: ResourceKey, subresource: '' | '/status', operations: PatchOperation[]): Promise<void> {
@@ -85,42 +83,42 @@ export function objectWrites(options: {
   }
 
   async function applyStatus(key: ResourceKey, uid: string, wanted: StatusPatch): Promise<void> {
-    const found = await tryWith({ key, uid }, async (base) => {
+    const found = await withLatest({ key, uid }, async (base) => {
       const change = statusWrite(base, wanted, now())
       if (!change) return true
       const applied = change.apply && (await apply(key, change, base.resource))
       const resource = applied ?? base.resource
-      const rest = unlike(resource.status, change)
+      const rest = differences(resource.status, change)
       if (rest.length > 0) await patch(key, '/status', [...guards(resource), ...rest.map(correction)])
       return !change.apply || applied !== undefined
     })
     if (found === 'gone') throw gone(key)
   }
 
-  /** The object as it is then. Undefined when something has to be out of the way first. */
+  /** Resolves with the new state; undefined when other members have to be corrected first. */
   async function apply(key: ResourceKey, change: StatusWrite, base: Resource): Promise<Resource | undefined> {
     try {
       const object = await client.object({
         method: 'PATCH',
         path: `${objectPath(key)}/status`,
-        // What the operator says of itself is not for others to change.
+        // Takes fields back that another manager took over.
         query: { fieldManager: FIELD_MANAGER, force: 'true' },
         contentType: APPLY_PATCH,
         body: change.apply,
       })
       return cacheOf(key.kind).merge(object).resource
     } catch (error) {
-      // Of a member that goes, the parts that are said to be somebody's stay, and may not be valid without the rest.
-      if (isStatus(error, 422) && unlike(base.status, change).length > 0) return undefined
+      // Parts of a removed member that another manager owns stay, and may be invalid without the rest.
+      if (isStatus(error, 422) && differences(base.status, change).length > 0) return undefined
       throw error
     }
   }
 
-  /** Only the entries that are held: one that its author has changed since is another decision. */
+  /** Removes only entries that equal the held ones: an entry that its author changed is another decision. */
   async function removeApprovals(key: ResourceKey, uid: string, approvers: readonly string[]): Promise<void> {
     const decided = approvalsOf(cacheOf(key.kind).get(key)?.resource)
     const outdated = decided.filter(({ approver }) => approvers.includes(approver))
-    const found = await tryWith({ key, uid }, async (base) => {
+    const found = await withLatest({ key, uid }, async (base) => {
       const present = approvalsOf(base.resource)
       const at = present.flatMap((entry, index) => (outdated.some((one) => isDeepStrictEqual(one, entry)) ? index : []))
       if (at.length === 0) return true
@@ -131,7 +129,7 @@ export function objectWrites(options: {
           { op: 'remove', path },
         ]
       })
-      await patch(key, '/status', [...guards(base.resource), ...operations]).catch(tellConflict(key))
+      await patch(key, '/status', [...guards(base.resource), ...operations]).catch(throwConflict(key))
       return true
     })
     if (found === 'gone') throw gone(key)
@@ -140,22 +138,22 @@ export function objectWrites(options: {
   return {
     async writeStatus(key, uid, wanted) {
       const { removeApprovals: approvers = [] } = wanted
-      // Before the status that says so: a crash between the two leaves what is done again.
+      // First, so that a crash before the status leaves a removal that is repeated.
       if (approvers.length > 0) await removeApprovals(key, uid, approvers)
       await applyStatus(key, uid, wanted)
     },
 
     async setFinalizer(key, uid, present) {
-      const found = await tryWith({ key, uid }, async ({ resource }) => {
+      const found = await withLatest({ key, uid }, async ({ resource }) => {
         const { finalizers = [], deletionTimestamp } = resource.metadata
         if (finalizers.includes(FINALIZER) === present) return true
         if (present && deletionTimestamp !== undefined) {
           throw new ResourceConflict(`${keyText(key)} is being deleted`)
         }
-        await patch(key, '', [...guards(resource), finalizerOperation(finalizers, present)]).catch(tellConflict(key))
+        await patch(key, '', [...guards(resource), finalizerOperation(finalizers, present)]).catch(throwConflict(key))
         return true
       })
-      // Nothing is there to be let go, which is as good.
+      // A missing object has no finalizer to remove.
       if (present && found === 'gone') throw gone(key)
     },
   }
@@ -167,7 +165,7 @@ function finalizerOperation(finalizers: readonly string[], present: boolean): Pa
   return { op: 'replace', path, value: finalizers.filter((each) => each !== FINALIZER) }
 }
 
-/** The object as it was read, or none. */
+/** Fails the patch unless the object is the one that was read. */
 function guards({ metadata }: Resource): PatchOperation[] {
   return [
     { op: 'test', path: '/metadata/uid', value: metadata.uid },
@@ -175,7 +173,7 @@ function guards({ metadata }: Resource): PatchOperation[] {
   ]
 }
 
-function correction({ member, value }: Unlike): PatchOperation {
+function correction({ member, value }: Difference): PatchOperation {
   const path = pathInStatus(member)
   return value === undefined ? { op: 'remove', path } : { op: 'replace', path, value }
 }
@@ -185,12 +183,12 @@ function pathInStatus(member: string): string {
 }
 
 function gone(key: ResourceKey): ResourceConflict {
-  return new ResourceConflict(`${keyText(key)} is gone, or another object by now`)
+  return new ResourceConflict(`${keyText(key)} was deleted or replaced`)
 }
 
-function tellConflict(key: ResourceKey): (error: unknown) => never {
+function throwConflict(key: ResourceKey): (error: unknown) => never {
   return (error) => {
-    if (isFailedTest(error)) throw new ResourceConflict(`${keyText(key)} is not the one that was read`)
+    if (isFailedTest(error)) throw new ResourceConflict(`${keyText(key)} was changed since it was read`)
     throw error
   }
 }

@@ -1,33 +1,40 @@
+import { LRUCache } from 'lru-cache'
+import { API_VERSION } from '../../../crds/group.ts'
+import type { ApiObject, FieldSet, ManagedFields } from '../../../kubernetes/api_object.ts'
 import type { Kind, Resource } from '../resource.ts'
-import { API_VERSION } from './api_paths.ts'
-import { FIELD_MANAGER } from './api_object.ts'
-import type { ApiObject, FieldSet, ManagedFields, OwnedStatus } from './api_object.ts'
+import { FIELD_MANAGER } from './api_names.ts'
 
-/** An object of one of the four kinds, and what of its status is the operator's. */
+/** An object of one of the four kinds, and the part of its status that the operator owns. */
 export interface Received {
   resource: Resource
   owned: OwnedStatus
 }
 
+/** Members of status, and conditions by type, that the operator applied (KEP-555). */
+export interface OwnedStatus {
+  fields: readonly string[]
+  conditions: readonly string[]
+}
+
+/** An object without `managedFields`, of which only the operator's share is kept. */
+type Trimmed = ApiObject & { owned?: OwnedStatus }
+
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/**
- * An object without the bookkeeping about its authors. That is two thirds of one that was applied, which ten thousand
- * objects would hold in memory.
- */
-export function slimmed({ metadata, ...object }: ApiObject): ApiObject {
+/** Drops the record of the object's authors, which is two thirds of the memory of an object that was applied. */
+export function trimmed({ metadata, ...object }: Trimmed): Trimmed {
   const { managedFields, annotations, ...kept } = metadata
-  const { [LAST_APPLIED]: _, ...notes } = annotations ?? {}
+  const { [LAST_APPLIED]: _, ...others } = annotations ?? {}
   return {
     ...object,
-    metadata: { ...kept, ...(Object.keys(notes).length > 0 && { annotations: notes }) },
+    metadata: { ...kept, ...(Object.keys(others).length > 0 && { annotations: others }) },
     owned: object.owned ?? ownedStatus(managedFields),
   }
 }
 
-/** What the operator keeps of an object. */
+/** Reduces an object to what the operator holds of it. */
 export function receive(kind: Kind, object: ApiObject): Received {
-  const { metadata, owned = NOTHING, spec = {}, status } = slimmed(object)
+  const { metadata, owned = NOTHING_OWNED, spec = {}, status } = trimmed(object)
   const { name, namespace = '', uid, resourceVersion, creationTimestamp, generation = 0 } = metadata
   const { deletionTimestamp, finalizers, labels, annotations } = metadata
   const resource: Resource = {
@@ -46,14 +53,14 @@ export function receive(kind: Kind, object: ApiObject): Received {
       ...(annotations && { annotations }),
     },
     spec,
-    ...(isObject(status) && { status }),
+    ...(typeof status === 'object' && status !== null && { status }),
   }
   return { resource, owned }
 }
 
-const NOTHING: OwnedStatus = { fields: [], conditions: [] }
-/** Few objects differ in what is owned, so they share it. */
-const shared = new Map<string, OwnedStatus>()
+const NOTHING_OWNED: OwnedStatus = { fields: [], conditions: [] }
+/** Thousands of objects have few different values, so they share them. */
+const shared = new LRUCache<string, OwnedStatus>({ max: 1_000 })
 
 function ownedStatus(managedFields: readonly ManagedFields[] = []): OwnedStatus {
   const applied = managedFields.find(
@@ -61,40 +68,32 @@ function ownedStatus(managedFields: readonly ManagedFields[] = []): OwnedStatus 
       manager === FIELD_MANAGER && operation === 'Apply' && subresource === 'status',
   )
   const status = applied?.fieldsV1?.['f:status']
-  if (!status) return NOTHING
-  const fields = names(status).filter((name) => name !== 'conditions')
-  const conditions = Object.keys(status['f:conditions'] ?? {}).flatMap(conditionType)
-  const key = JSON.stringify([fields, conditions])
-  const present = shared.get(key)
-  if (present) return present
-  const owned = { fields, conditions }
-  if (shared.size < 1_000) shared.set(key, owned)
-  return owned
+  if (!status) return NOTHING_OWNED
+  const owned = {
+    fields: memberNames(status).filter((name) => name !== 'conditions'),
+    conditions: Object.keys(status['f:conditions'] ?? {}).flatMap(conditionType),
+  }
+  const key = JSON.stringify(owned)
+  if (!shared.has(key)) shared.set(key, owned)
+  return shared.get(key) ?? owned
 }
 
-/** Field names of a set: `f:issuer` is the member `issuer`. */
-function names(set: FieldSet): string[] {
+/** Member names of a field set: `f:issuer` is the member `issuer`. */
+function memberNames(set: FieldSet): string[] {
   return Object.keys(set).flatMap((key) => (key.startsWith('f:') ? key.slice(2) : []))
 }
 
-/** Items of a list are named by their keys: `k:{"type":"Ready"}`. */
+/** A list item is named by its keys: `k:{"type":"Ready"}`. */
 function conditionType(key: string): string[] {
   if (!key.startsWith('k:')) return []
   const parsed: { type?: unknown } = JSON.parse(key.slice(2))
   return typeof parsed.type === 'string' ? [parsed.type] : []
 }
 
-/**
- * Managers other than the operator that own something under a member of an object (KEP-555): it is theirs, and they
- * would put it back.
- */
+/** Managers other than the operator that own something under a member of an object (KEP-555). They would restore it. */
 export function foreignManagersOf(member: string, managedFields: readonly ManagedFields[] = []): string[] {
   const foreign = managedFields.filter(
-    ({ manager, fieldsV1 }) => manager !== FIELD_MANAGER && names(fieldsV1?.[`f:${member}`] ?? {}).length > 0,
+    ({ manager, fieldsV1 }) => manager !== FIELD_MANAGER && memberNames(fieldsV1?.[`f:${member}`] ?? {}).length > 0,
   )
   return [...new Set(foreign.map(({ manager = 'unknown' }) => manager))]
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

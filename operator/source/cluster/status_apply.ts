@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { API_VERSION } from '../../../crds/group.ts'
 import type { Condition, Resource } from '../resource.ts'
 import type { StatusPatch } from '../resource_source.ts'
-import { API_VERSION } from './api_paths.ts'
-import type { OwnedStatus } from './api_object.ts'
-import type { Received } from './received_object.ts'
+import type { OwnedStatus, Received } from './received_object.ts'
 
 type Status = Record<string, unknown> & { conditions?: Condition[] }
 
@@ -14,38 +13,38 @@ interface Applied {
   status: Status
 }
 
-/** What a status patch comes to, for an object as it is. */
+/** A status patch, computed for one state of an object. */
 export interface StatusWrite {
-  /** A server-side apply of all that the operator owns: what is left out of one, the API server removes. */
+  /** A server-side apply of everything that the operator owns: the API server removes what it leaves out. */
   apply?: Applied
-  /** Members that the operator wants gone. An apply removes only what the operator is said to own of them. */
-  gone: string[]
+  /** Members to remove. An apply removes only the parts of them that `managedFields` gives the operator. */
+  removed: string[]
 }
 
-/** Undefined when nothing would change. `lastTransitionTime` moves only when a condition's status does. */
+/** Undefined when nothing would change. `lastTransitionTime` changes only with a condition's status. */
 export function statusWrite({ resource, owned }: Received, patch: StatusPatch, now: Date): StatusWrite | undefined {
   const before: Status = { ...resource.status }
   const after = patchedStatus(before, patch, now)
-  const gone = Object.keys(before).filter((member) => !(member in after))
+  const removed = Object.keys(before).filter((member) => !(member in after))
   const isChanged = Object.keys(after).some((member) => !isDeepStrictEqual(after[member], before[member]))
-  if (!isChanged && gone.length === 0) return undefined
-  const isApplied = isChanged || gone.some((member) => owned.fields.includes(member))
-  return { ...(isApplied && { apply: ownStatus(resource, after, owned, patch) }), gone }
+  if (!isChanged && removed.length === 0) return undefined
+  const isApplied = isChanged || removed.some((member) => owned.fields.includes(member))
+  return { ...(isApplied && { apply: ownStatus(resource, after, owned, patch) }), removed }
 }
 
-/** A member of status that is there and should be another, or should not be there. */
-export interface Unlike {
+/** A stored member of status that differs from the wanted value; undefined to remove it. */
+export interface Difference {
   member: string
   value: unknown
 }
 
 /**
- * What an apply leaves, or is refused for: parts of members that nobody is said to own, or somebody else. Anybody who
- * may write the object can say that (`metadata.managedFields`).
+ * What an apply leaves in place, or is refused for: parts of members that `managedFields` gives to no manager or to
+ * another one, which everyone who may write the object can arrange.
  */
-export function unlike(stored: object | undefined, { apply, gone }: StatusWrite): Unlike[] {
+export function differences(stored: object | undefined, { apply, removed }: StatusWrite): Difference[] {
   const { conditions: _, ...applied }: Status = apply?.status ?? {}
-  const wanted = [...Object.entries(applied), ...gone.map((member): [string, undefined] => [member, undefined])]
+  const wanted = [...Object.entries(applied), ...removed.map((member): [string, undefined] => [member, undefined])]
   const present = new Map(Object.entries(stored ?? {}))
   return wanted
     .filter(([member, value]) => present.has(member) && !isDeepStrictEqual(present.get(member), value))
@@ -82,13 +81,13 @@ function ownStatus({ kind, metadata }: Resource, after: Status, owned: OwnedStat
   return {
     apiVersion: API_VERSION,
     kind,
-    // The version is what guards: an apply to another object of that name would go through, whatever uid it gives.
+    // The resource version is the guard: an apply to another object of that name succeeds whatever its uid.
     metadata: { name: metadata.name, namespace: metadata.namespace, resourceVersion: metadata.resourceVersion },
     status,
   }
 }
 
-/** What arrives at the other end: members that are undefined do not. */
+/** The value as the API server receives it: without undefined members. */
 function asJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { backoffMillis, createQueue } from '../../../operator/controller/queue.ts'
+import { backoffMillis } from '../../../kubernetes/clock.ts'
+import { createQueue } from '../../../operator/controller/queue.ts'
 import type { QueueOptions } from '../../../operator/controller/queue.ts'
 import { fakeClock } from '../../support/fake_clock.ts'
 

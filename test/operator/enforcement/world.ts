@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
-import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
+import { createApiClient } from '../../../kubernetes/api_client.ts'
+import { kubeconfigAccess } from '../../../kubernetes/kubeconfig_access.ts'
 import type { Clock } from '../../../kubernetes/clock.ts'
 import { processClock } from '../../../kubernetes/clock.ts'
 import { enforcementCheck } from '../../../operator/enforcement/enforcement_check.ts'
@@ -66,11 +66,14 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
   const path = (plural: string, name = ''): string => `${OURS}/namespaces/${namespace}/${plural}/${name}`
 
   async function start({ required = true, trustExisting = false } = {}): Promise<Running> {
-    const connect = () => loadKubeConfig({ file: operator.kubeconfig })
     const log = createLog({ name: 'operator', level: 'debug', destination: { write: () => undefined } })
-    const cluster = { connect, mayWrite: () => true, clock: processClock }
+    const client = createApiClient({
+      access: kubeconfigAccess({ file: operator.kubeconfig }),
+      clock: processClock,
+    })
     const source = clusterSource({
-      ...cluster,
+      client,
+      clock: processClock,
       namespaces: [namespace],
       keyringNamespace: namespace,
       instance: 'test',
@@ -78,7 +81,6 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
       random: Math.random,
       log,
     })
-    const client = createApiClient(cluster)
     const access = clusterPolicyAccess({
       client,
       namespaces: [namespace],

@@ -4,8 +4,8 @@ import { processClock } from '../../../kubernetes/clock.ts'
 import { runElection } from '../../../operator/leadership/leader_election.ts'
 import type { Term } from '../../../operator/leadership/leader_election.ts'
 import { leaseClient } from '../../../operator/leadership/lease_client.ts'
-import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
-import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
+import { createApiClient } from '../../../kubernetes/api_client.ts'
+import { kubeconfigAccess } from '../../../kubernetes/kubeconfig_access.ts'
 import { createLog } from '../../../process/log.ts'
 import { createPool } from '../../../store/db.ts'
 import { inFencedTransaction, takeEpoch } from '../../../store/operator_epoch.ts'
@@ -14,8 +14,7 @@ const [kubeconfig = '', databaseUrl = '', holder = '', lease = ''] = process.arg
 
 const pool = createPool({ connectionString: databaseUrl, applicationName: holder, queryTimeoutMillis: 10_000 })
 const client = createApiClient({
-  connect: () => loadKubeConfig({ file: kubeconfig }),
-  mayWrite: () => true,
+  access: kubeconfigAccess({ file: kubeconfig }),
   clock: processClock,
   timeoutMillis: 1_000,
 })

@@ -11,8 +11,8 @@ import type { Election, LeaseTimes, Term } from '../../../operator/leadership/le
 import { leaseClient } from '../../../operator/leadership/lease_client.ts'
 import type { LeaseRecord } from '../../../operator/leadership/lease_record.ts'
 import { onCluster } from '../../../operator/source/on_cluster.ts'
-import { createApiClient } from '../../../operator/source/cluster/api_client.ts'
-import { loadKubeConfig } from '../../../operator/source/cluster/kube_config.ts'
+import { createApiClient } from '../../../kubernetes/api_client.ts'
+import { kubeconfigAccess } from '../../../kubernetes/kubeconfig_access.ts'
 import { createLog } from '../../../process/log.ts'
 import { OPERATOR_SETTINGS } from '../../../process/settings.ts'
 import { configFrom } from '../../support/config.ts'
@@ -61,8 +61,8 @@ describe('row 120: who leads', () => {
   /** A process, as far as the Lease knows. */
   function elect(holder: string, { as = operator, work = sleep }: { as?: Account; work?: Work } = {}): Elected {
     const terms: Term[] = []
-    const connect = () => loadKubeConfig({ file: as.kubeconfig })
-    const client = createApiClient({ connect, mayWrite: () => true, clock: processClock, timeoutMillis: 500 })
+    const access = kubeconfigAccess({ file: as.kubeconfig })
+    const client = createApiClient({ access, clock: processClock, timeoutMillis: 500 })
     const election = runElection(
       {
         lease: leaseClient(client, { namespace: 'default', name }),

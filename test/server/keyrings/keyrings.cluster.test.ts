@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../../process/log.ts'
-import { inClusterAccess } from '../../../server/keyrings/api_server/api_access.ts'
-import type { ReadAccess } from '../../../server/keyrings/api_server/api_access.ts'
-import type { FollowTimings } from '../../../server/keyrings/api_server/follow_secret.ts'
-import { kubeconfigAccess } from '../../../server/keyrings/api_server/kubeconfig_access.ts'
+import { inClusterAccess } from '../../../kubernetes/access.ts'
+import type { AccessSource } from '../../../kubernetes/access.ts'
+import { processClock } from '../../../kubernetes/clock.ts'
+import type { WatchTimings } from '../../../kubernetes/reflector.ts'
+import { kubeconfigAccess } from '../../../kubernetes/kubeconfig_access.ts'
 import { clusterKeyrings } from '../../../server/keyrings/cluster_keyrings.ts'
 import type { KeyringReading } from '../../../server/keyrings/keyring_source.ts'
 import { startControlPlane } from '../../support/control_plane.ts'
@@ -67,16 +68,17 @@ describe('keyrings of a cluster', () => {
 
   function follow(
     name: string,
-    access: ReadAccess = kubeconfigAccess(server.kubeconfig),
-    timings: Partial<FollowTimings> = {},
+    access: AccessSource = kubeconfigAccess({ file: server.kubeconfig, unattended: true }),
+    timings: Partial<WatchTimings> = {},
   ) {
     const readings: KeyringReading[] = []
     const logged: string[] = []
     const source = clusterKeyrings({
       access,
+      clock: processClock,
       random: Math.random,
       log: createLog({ name: 'test', level: 'debug', destination: { write: (line) => void logged.push(line) } }),
-      timings: { firstRetry: 50, longestRetry: 500, ...timings },
+      timings: { firstRetryMillis: 50, longestRetryMillis: 500, ...timings },
     })
     onTestFinished(() => source.close())
     source.watch({ namespace: 'keys', name }, (reading) => void readings.push(reading))
@@ -110,7 +112,7 @@ describe('keyrings of a cluster', () => {
     const { until, readings } = follow(name)
     await until('unreadable')
     const [{ reason }] = readings as [{ outcome: 'unreadable'; reason: string }]
-    expect(reason).toMatch(/^this server has no right to watch it: 403 .*cannot list resource "secrets"/)
+    expect(reason).toMatch(/^this server has no right to watch it: GET [^ ]*: 403 .*cannot list resource "secrets"/)
     await allow(name)
     await until('one')
     expect(readings.filter(({ outcome }) => outcome === 'unreadable')).toHaveLength(1)
@@ -142,12 +144,10 @@ describe('keyrings of a cluster', () => {
     await allow(name)
     const proxy = await freezingProxy(Number(new URL(plane.url).port))
     onTestFinished(() => proxy.close())
-    const access: ReadAccess = async () => ({
-      ...(await kubeconfigAccess(server.kubeconfig)()),
-      url: `https://127.0.0.1:${proxy.port}`,
-    })
+    const direct = kubeconfigAccess({ file: server.kubeconfig })
+    const access = { read: async () => ({ ...(await direct.read()), url: `https://127.0.0.1:${proxy.port}` }) }
     await write(name, 'one')
-    const { until } = follow(name, access, { stall: 1_000 })
+    const { until } = follow(name, access, { stallMillis: 1_000 })
     await until('one')
     proxy.cut()
     await write(name, 'two')
@@ -183,11 +183,12 @@ describe('keyrings of a cluster', () => {
 
   test('a certificate of somebody else is refused, whatever the environment says', async () => {
     const program = `
-      const { createSecretApi } = await import('${ROOT}/server/keyrings/api_server/secret_api.ts')
-      const access = async () => ({ url: process.argv[1], token: 'secret-token' })
-      const api = createSecretApi(access)
-      await api.list({ namespace: 'keys', name: 'x' }, new AbortController().signal).catch((error) => console.log(error.message))
-      api.close()`
+      const { createApiClient } = await import('${ROOT}/kubernetes/api_client.ts')
+      const { processClock } = await import('${ROOT}/kubernetes/clock.ts')
+      const access = { read: async () => ({ url: process.argv[1], headers: { Authorization: 'Bearer secret-token' }, connection: {} }) }
+      const client = createApiClient({ access, clock: processClock })
+      await client.list({ method: 'GET', path: '/api/v1/namespaces/keys/secrets' }).catch((error) => console.log(error.message))
+      client.close()`
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program, plane.url], {
       encoding: 'utf8',
       env: { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: '0' },

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keyringRole, rulesFor, withReadableKeyrings } from '../../../../operator/realm/keyring/keyring_role.ts'
 import type { KeyringRole } from '../../../../operator/realm/keyring/keyring_role.ts'
-import { createApiClient } from '../../../../operator/source/cluster/api_client.ts'
-import { loadKubeConfig } from '../../../../operator/source/cluster/kube_config.ts'
+import { createApiClient } from '../../../../kubernetes/api_client.ts'
+import { kubeconfigAccess } from '../../../../kubernetes/kubeconfig_access.ts'
 import type { DesiredSecret, SecretAccess } from '../../../../operator/source/resource_source.ts'
 import { processClock } from '../../../../kubernetes/clock.ts'
 import { createLog } from '../../../../process/log.ts'
@@ -15,11 +15,7 @@ const ROLE = '/apis/rbac.authorization.k8s.io/v1/namespaces/keys/roles/realmkeep
 describe('the Role that names the live keyrings', () => {
   let plane: ControlPlane
   const client = (): ReturnType<typeof createApiClient> =>
-    createApiClient({
-      connect: () => loadKubeConfig({ file: plane.admin.kubeconfig }),
-      mayWrite: () => true,
-      clock: processClock,
-    })
+    createApiClient({ access: kubeconfigAccess({ file: plane.admin.kubeconfig }), clock: processClock })
   let time = 0
   const logged: string[] = []
   let role: KeyringRole

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { loadKubeConfig } from '../../../../operator/source/cluster/kube_config.ts'
+import { configAccess, kubeconfigAccess } from '../../../../kubernetes/kubeconfig_access.ts'
 import { startControlPlane } from '../../../support/control_plane.ts'
 import type { ControlPlane } from '../../../support/control_plane.ts'
 import { accountOf } from '../../../support/control_plane/account.ts'
@@ -206,7 +206,7 @@ describe('row 121: an API server that fails', () => {
   })
 
   test('a watch of which nothing is heard is stale: not ready, and its list is not taken for complete', async () => {
-    const one = await world({ timings: { stallMillis: 200, staleMillis: 1_500, callMillis: 300 } })
+    const one = await world({ timings: { stallMillis: 200 }, staleMillis: 1_500, timeoutMillis: 300 })
     await one.eventually(() => one.source().problem() === undefined)
     expect(one.source().completeList('User')).toBeDefined()
     proxy.setFault(() => 'hang')
@@ -296,8 +296,8 @@ describe('row 121: an API server that fails', () => {
         'current-context': 'here',
       }
       writeFileSync(file, JSON.stringify(config))
-      const connect = whose === 'a pod' ? inPod : () => loadKubeConfig({ file })
-      const one = await world({ started: false, connect })
+      const access = whose === 'a pod' ? configAccess(inPod) : kubeconfigAccess({ file })
+      const one = await world({ started: false, access })
       const starting = one.start()
       await one.eventually(() => proxy.requests.some(({ authorization }) => authorization === 'Bearer first-token'))
       writeFileSync(tokenFile, 'second-token\n')

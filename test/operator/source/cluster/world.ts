@@ -2,10 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import type { AccessSource } from '../../../../kubernetes/access.ts'
+import { createApiClient } from '../../../../kubernetes/api_client.ts'
+import type { ApiClient } from '../../../../kubernetes/api_client.ts'
 import { processClock } from '../../../../kubernetes/clock.ts'
-import { clusterSource } from '../../../../operator/source/cluster/cluster_source.ts'
+import { clusterSource, onlyWhile } from '../../../../operator/source/cluster/cluster_source.ts'
 import type { ClusterOptions, ClusterSource } from '../../../../operator/source/cluster/cluster_source.ts'
-import { loadKubeConfig } from '../../../../operator/source/cluster/kube_config.ts'
+import { kubeconfigAccess } from '../../../../kubernetes/kubeconfig_access.ts'
 import { KINDS } from '../../../../operator/source/resource.ts'
 import type { Kind } from '../../../../operator/source/resource.ts'
 import { createLog } from '../../../../process/log.ts'
@@ -53,25 +56,37 @@ export function pathOf(kind: string, namespace?: string, name?: string): string 
 }
 
 export interface WorldOptions extends Partial<ClusterOptions> {
-  /** As whom the source looks; default `operator`. */
+  /** The identity of the source. Default: `operator`. */
   as?: Account
+  /** Default: the kubeconfig of `as`. */
+  access?: AccessSource
+  /** Of one call. */
+  timeoutMillis?: number
+  mayWrite?: () => boolean
   started?: boolean
 }
 
 /** A source over a real API server, which is empty again when the test is over. */
 export async function clusterWorld(plane: ControlPlane, options: WorldOptions = {}): Promise<ClusterWorld> {
-  const { as = plane.user('operator'), started = true, ...more } = options
+  const { as = plane.user('operator'), started = true, timeoutMillis, mayWrite = () => true, ...more } = options
   const { admin } = plane
   const approvers: Record<string, Account> = { ann: plane.user('ann'), bob: plane.user('bob') }
   let source: ClusterSource | undefined
+  const clients: ApiClient[] = []
   let told: string[] = []
   const logged: string[] = []
 
   async function start(): Promise<void> {
+    const client = createApiClient({
+      access: more.access ?? kubeconfigAccess({ file: as.kubeconfig }),
+      beforeWrite: onlyWhile(mayWrite),
+      clock: processClock,
+      ...(timeoutMillis !== undefined && { timeoutMillis }),
+    })
+    clients.push(client)
     source = clusterSource({
-      connect: () => loadKubeConfig({ file: as.kubeconfig }),
+      client,
       keyringNamespace: 'default',
-      mayWrite: () => true,
       instance: 'test',
       clock: processClock,
       now: () => new Date(),
@@ -153,6 +168,7 @@ export async function clusterWorld(plane: ControlPlane, options: WorldOptions = 
 
   onTestFinished(async () => {
     await source?.stop()
+    for (const client of clients) client.close()
     await empty(admin)
   })
   if (started) await start()

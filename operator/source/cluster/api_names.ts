@@ -1,6 +1,8 @@
+import { API_VERSION, GROUP } from '../../../crds/group.ts'
 import type { Kind } from '../resource.ts'
 
-export const API_VERSION = 'realmkeeper.io/v1alpha1'
+/** The field manager of everything that the operator writes to an API server. */
+export const FIELD_MANAGER = 'realmkeeper-operator'
 
 const PLURALS: Record<Kind, string> = {
   Realm: 'realms',
@@ -12,12 +14,12 @@ const PLURALS: Record<Kind, string> = {
 export const CRDS_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 export const NAMESPACES_PATH = '/api/v1/namespaces'
 
-/** The name of a kind's CRD. */
+/** The name of a kind's CustomResourceDefinition. */
 export function crdName(kind: Kind): string {
-  return `${PLURALS[kind]}.realmkeeper.io`
+  return `${PLURALS[kind]}.${GROUP}`
 }
 
-/** Objects of a kind, in one namespace or in all. */
+/** The objects of a kind, in one namespace or in all. */
 export function kindPath(kind: Kind, namespace: string | undefined): string {
   return `/apis/${API_VERSION}${inNamespace(namespace)}/${PLURALS[kind]}`
 }
@@ -27,14 +29,9 @@ export function objectPath({ kind, namespace, name }: { kind: Kind; namespace: s
   return `${kindPath(kind, namespace)}/${encodeURIComponent(name)}`
 }
 
-/** Objects of the core group, as `secrets`, in one namespace or in all. */
+/** Objects of the core group, in one namespace or in all. */
 export function corePath(plural: 'secrets' | 'events', namespace: string | undefined): string {
   return `/api/v1${inNamespace(namespace)}/${plural}`
-}
-
-/** For people: `users in all namespaces`. */
-export function placeOf(plural: string, namespace: string | undefined): string {
-  return namespace === undefined ? `${plural} in all namespaces` : `${plural} in namespace ${namespace}`
 }
 
 function inNamespace(namespace: string | undefined): string {

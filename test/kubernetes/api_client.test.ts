@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { expect, onTestFinished, test } from 'vitest'
-import { processClock } from '../../../../kubernetes/clock.ts'
-import { createApiClient } from '../../../../operator/source/cluster/api_client.ts'
-import { watchOnce } from '../../../../operator/source/cluster/watch_stream.ts'
-import { loggable } from '../../../../process/loggable.ts'
-import { freePort } from '../../../support/control_plane/child.ts'
+import { processClock } from '../../kubernetes/clock.ts'
+import { createApiClient } from '../../kubernetes/api_client.ts'
+import { configAccess } from '../../kubernetes/kubeconfig_access.ts'
+import { watchOnce } from '../../kubernetes/watch_stream.ts'
+import { loggable } from '../../process/loggable.ts'
+import { freePort } from '../support/control_plane/child.ts'
 
 const SECRET = 'bm90LWZvci1sb2dz'
 
@@ -21,8 +22,8 @@ async function clientOf(answer: string, configOf = anybody) {
   })
   const port = await freePort()
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  const connect = () => configOf(`http://127.0.0.1:${port}`)
-  const client = createApiClient({ connect, mayWrite: () => true, clock: processClock })
+  const access = configAccess(() => configOf(`http://127.0.0.1:${port}`))
+  const client = createApiClient({ access, clock: processClock })
   onTestFinished(async () => {
     client.close()
     await new Promise((resolve) => server.close(resolve))

@@ -1,21 +1,21 @@
-/** An API server refused a call, or could not be reached. The message names the call and what the server said. */
+/** An API server refused a call, or did not answer. The message names the call and repeats the API server's message. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  /** HTTP status; 0 when no answer came. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number
-  /** `reason` of the `metav1.Status`, as `AlreadyExists`; `Unreachable` when no answer came. */
+  /** `reason` of the `metav1.Status`, as `AlreadyExists`; `Unreachable` without an answer. */
   readonly reason: string
   /** Reasons of `details.causes`. */
   readonly causes: readonly string[]
-  /** How long the server asks to be left alone. */
+  /** The wait that the API server asks for. */
   readonly retryAfterMillis: number | undefined
 
-  constructor(message: string, about: ApiErrorDetails) {
-    super(message, about.cause === undefined ? undefined : { cause: about.cause })
-    this.status = about.status
-    this.reason = about.reason
-    this.causes = about.causes ?? []
-    this.retryAfterMillis = about.retryAfterMillis
+  constructor(message: string, details: ApiErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.status = details.status
+    this.reason = details.reason
+    this.causes = details.causes ?? []
+    this.retryAfterMillis = details.retryAfterMillis
   }
 }
 
@@ -36,33 +36,43 @@ export function errorOfStatus(call: string, httpStatus: number, body: unknown, r
     status,
     reason: reason ?? '',
     causes: details?.causes?.map((cause) => cause.reason ?? '') ?? [],
-    retryAfterMillis: seconds > 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) * 1_000 : undefined,
+    retryAfterMillis: seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_SECONDS) * 1_000 : undefined,
   })
 }
 
-/** No answer came: no connection, a connection that broke, or nothing within the time. */
+/** The error of a call without a usable answer: no connection, a broken one, a time-out, or an unreadable body. */
 export function unreachable(call: string, cause: unknown): ApiError {
-  // A parser quotes what it could not read, which may be a Secret.
+  // A parser's message quotes the text that it could not read, which may be a Secret.
   if (cause instanceof SyntaxError) return unreachable(call, 'the answer is not JSON')
-  const why = cause instanceof Error ? cause.message : String(cause)
-  return new ApiError(`${call}: ${why}`, { status: 0, reason: 'Unreachable', cause })
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return new ApiError(`${call}: ${message}`, { status: 0, reason: 'Unreachable', cause })
 }
 
 export function isStatus(error: unknown, ...statuses: number[]): error is ApiError {
   return error instanceof ApiError && statuses.includes(error.status)
 }
 
-/** Creating in a namespace that is being deleted; whatever it was for goes with it. */
+/** True for a create in a namespace that is being deleted. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return isStatus(error, 403) && error.causes.includes('NamespaceTerminating')
 }
 
-/** A `test` of a JSON patch that did not hold: the API server gives it the status of what is invalid, without causes. */
+/** True for a `test` of a JSON patch that did not hold: the API server answers 422, as for an invalid object, without causes. */
 export function isFailedTest(error: unknown): boolean {
   return isStatus(error, 422) && error.causes.length === 0
 }
 
-const LONGEST_RETRY_AFTER_SECONDS = 120
+/**
+ * True for an error that says nothing about history, so that a watch may go on from its last resource version: no
+ * answer, refused credentials or rights, or an API server that is overloaded or starting.
+ */
+export function canResume(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false
+  const { status, reason } = error
+  return status === 0 || (status >= 500 && reason !== 'Timeout') || [401, 403, 408, 429].includes(status)
+}
+
+const MAX_RETRY_AFTER_SECONDS = 120
 
 interface StatusBody {
   code?: number

@@ -1,10 +1,8 @@
-/** What an API server says of any object, as far as the operator reads it. */
+/** An object as an API server sends it, as far as this code reads it. */
 export interface ApiObject {
   apiVersion?: string
   kind?: string
   metadata: ApiMetadata
-  /** Read from `managedFields` of an object that was slimmed. */
-  owned?: OwnedStatus
   [member: string]: unknown
 }
 
@@ -21,12 +19,6 @@ export interface ApiMetadata {
   annotations?: Record<string, string>
   ownerReferences?: { uid: string; controller?: boolean }[]
   managedFields?: ManagedFields[]
-}
-
-/** Members of status, and conditions by type, that the operator applied (KEP-555). */
-export interface OwnedStatus {
-  fields: readonly string[]
-  conditions: readonly string[]
 }
 
 /** One entry of `metadata.managedFields` (KEP-555). */
@@ -46,15 +38,12 @@ export interface ApiList {
   items: ApiObject[]
 }
 
-/** The name of the operator as the author of fields. */
-export const FIELD_MANAGER = 'realmkeeper-operator'
-
-/** `namespace/name`; for what has no namespace, `/name`. */
+/** `namespace/name`; for an object without a namespace, `/name`. */
 export function pathKey({ namespace = '', name }: { namespace?: string; name: string }): string {
   return `${namespace}/${name}`
 }
 
-/** Which of two resource versions is the later one: numbers of any length, as API servers promise since 1.35. */
+/** True when `one` is the later resource version: they are decimal numbers of any length (KEP-5504, Kubernetes 1.35). */
 export function isLater(one: string, other: string): boolean {
   return one.length === other.length ? one > other : one.length > other.length
 }

@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder'
-import type { Clock } from '../../../kubernetes/clock.ts'
 import type { ApiClient, ApiRequest } from './api_client.ts'
-import type { ApiObject } from './api_object.ts'
 import { ApiError, errorOfStatus, unreachable } from './api_error.ts'
+import type { ApiObject } from './api_object.ts'
+import type { Clock } from './clock.ts'
 
 export interface WatchEvent {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
@@ -13,23 +13,23 @@ export interface WatchOptions {
   client: ApiClient
   request: Pick<ApiRequest, 'path' | 'query' | 'accept'>
   resourceVersion: string
-  /** After which the API server ends it. */
+  /** The API server ends the watch after this time. */
   timeoutSeconds: number
-  /** A watch on which nothing arrived for so long, not even a bookmark, is taken for dead. */
+  /** A watch without any event for so long, bookmarks included, is considered dead. */
   stallMillis: number
   clock: Clock
   signal: AbortSignal
   onOpen: () => void
-  /** Events in order, those that arrived together at once. The next ones wait until it has resolved. */
+  /** Receives events in order, those that arrived together at once. The next ones wait until it has resolved. */
   onEvents: (events: WatchEvent[]) => Promise<void>
 }
 
-/** More than any event holds: etcd takes objects of 1.5 MB. */
-const LONGEST_LINE = 32 * 1024 * 1024
+/** Longer than any event: etcd stores objects of at most 1.5 MB. */
+const MAX_EVENT_LENGTH = 8 * 1024 * 1024
 
 /**
  * One watch, from its opening to its end. Resolves with how it ended; rejects with ApiError when it was refused or
- * broke, an ERROR event included (410: history before `resourceVersion` is gone).
+ * broke, and with status 410 for every ERROR event, because the events that it should have brought are lost.
  */
 export async function watchOnce(options: WatchOptions): Promise<'closed' | 'stalled'> {
   const { client, request, resourceVersion, timeoutSeconds, stallMillis, clock } = options
@@ -38,7 +38,7 @@ export async function watchOnce(options: WatchOptions): Promise<'closed' | 'stal
   const signal = AbortSignal.any([options.signal, end.signal])
   let stalled = false
   let cancelStall = (): void => {}
-  function awaitSign(): void {
+  function restartStallTimer(): void {
     cancelStall()
     cancelStall = clock.after(stallMillis, () => {
       stalled = true
@@ -50,14 +50,14 @@ export async function watchOnce(options: WatchOptions): Promise<'closed' | 'stal
   try {
     const response = await client.stream({ ...request, method: 'GET', query, signal })
     options.onOpen()
-    awaitSign()
+    restartStallTimer()
     const lines = lineReader()
     for await (const chunk of response) {
       const events = lines.read(chunk).map((line) => eventOf(line, name))
+      // The time that `onEvents` takes is not silence of the API server.
       cancelStall()
-      // While events are worked on, silence is ours.
       if (events.length > 0) await options.onEvents(events)
-      awaitSign()
+      restartStallTimer()
     }
     return 'closed'
   } catch (error) {
@@ -76,22 +76,21 @@ function lineReader(): { read(chunk: Buffer): string[] } {
     read(chunk) {
       const lines = (rest + decoder.write(chunk)).split('\n')
       rest = lines.pop() ?? ''
-      if (rest.length > LONGEST_LINE) throw new Error('an event is too long')
+      if (rest.length > MAX_EVENT_LENGTH) throw new Error(`an event is longer than ${MAX_EVENT_LENGTH} characters`)
       return lines.filter((line) => line !== '')
     },
   }
 }
 
-/** Whatever the reason is: what came before is all that this watch will ever tell, and nobody knows what is missing. */
-function historyLost({ message, reason, retryAfterMillis }: ApiError): ApiError {
-  return new ApiError(message, { status: 410, reason, retryAfterMillis })
-}
-
 function eventOf(line: string, name: string): WatchEvent {
   const event: { type?: string; object?: ApiObject } = JSON.parse(line)
   const { type, object } = event
-  if (type === 'ERROR') throw historyLost(errorOfStatus(name, 500, object))
+  if (type === 'ERROR') {
+    const { message, reason, retryAfterMillis } = errorOfStatus(name, 500, object)
+    throw new ApiError(message, { status: 410, reason, retryAfterMillis })
+  }
   const isKnown = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK'
-  if (!isKnown || !object?.metadata?.resourceVersion) throw new Error(`an event of type ${JSON.stringify(type)}`)
+  if (!isKnown || !object?.metadata?.resourceVersion)
+    throw new Error(`unexpected event of type ${JSON.stringify(type)}`)
   return { type, object }
 }
