@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../process/config.ts'
 import { loggableText } from '../process/loggable.ts'
+import { isPlainError, UsageError } from '../process/plain_error.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addDecisionCommands } from './commands/decisions.ts'
 import { addDevCommand } from './commands/dev.ts'
@@ -10,15 +11,14 @@ import { addMigrateCommand } from './commands/migrate.ts'
 import { addOperatorCommand } from './commands/operator.ts'
 import { addServerCommand } from './commands/server.ts'
 import { addValidateCommand } from './commands/validate.ts'
-import { isPlainError, UsageError } from '../process/plain_error.ts'
 
-/** Every command, in the order in which help lists them. */
+/** All commands, in the order of the help. */
 export function commandLine(): Command {
   const program = new Command('realmkeeper')
     .description('An identity and access server configured by Kubernetes resources')
-    .showHelpAfterError('(--help lists what can be given)')
+    .showHelpAfterError('(--help lists commands and options)')
     .showSuggestionAfterError()
-    .configureHelp({ showGlobalOptions: false })
+    .configureHelp({ showGlobalOptions: false, minWidthToWrap: 30 })
     .exitOverride()
   addDevCommand(program)
   addValidateCommand(program)
@@ -33,35 +33,32 @@ export function commandLine(): Command {
 }
 
 /**
- * Runs what the arguments name, and sets the exit code: 2 for a wrong command line or configuration, 1 for anything
- * else that failed. Errors made for the person who typed are told in their own words; others with their stack.
+ * Runs the command that the arguments name and sets the exit code: 2 for a wrong command line or configuration, 1 for
+ * any other failure. A PlainError is printed as one message, any other error with its stack.
  */
 export async function runCommandLine(args: string[]): Promise<void> {
   try {
-    await commandLine().parseAsync(args.map(asCommanderReads), { from: 'user' })
+    await commandLine().parseAsync(args.map(toCommanderStyle), { from: 'user' })
   } catch (error) {
-    process.exitCode = tell(error)
+    process.exitCode = report(error)
   }
 }
 
-/** kubectl takes `-n=shop` as it takes `-n shop` and `-nshop`, of which commander knows the last two. */
-function asCommanderReads(argument: string): string {
+/** kubectl accepts `-n=shop`, `-n shop` and `-nshop`; commander accepts the last two. */
+function toCommanderStyle(argument: string): string {
   return argument.replace(/^-([nlo])=(?=.)/, '-$1')
 }
 
-function tell(error: unknown): number {
-  // commander has said it; its code 0 is --help.
+/** Prints an error; returns the exit code. */
+function report(error: unknown): number {
+  // commander has printed it; its exit code is 0 for --help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  if (error instanceof ConfigError) {
-    for (const problem of error.problems) console.error(`realmkeeper: ${problem}`)
-    return 2
-  }
   if (isPlainError(error)) {
-    console.error(`realmkeeper: ${error.message}`)
+    const messages = error instanceof ConfigError ? error.problems : [error.message]
+    for (const message of messages) console.error(`realmkeeper: ${message}`)
     return error instanceof UsageError ? 2 : 1
   }
-  console.error(
-    error instanceof Error ? loggableText(error.stack ?? error.message, 4000).replaceAll('\\u000a', '\n') : error,
-  )
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  console.error(loggableText(stack, 4000).replaceAll('\\u000a', '\n'))
   return 1
 }

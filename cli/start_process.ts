@@ -1,9 +1,10 @@
 import { createLog } from '../process/log.ts'
 import type { Logger } from '../process/log.ts'
-import { handleShutdown } from '../process/shutdown.ts'
 import { isPlainError } from '../process/plain_error.ts'
+import type { OperatorConfig } from '../process/settings.ts'
+import { handleShutdown } from '../process/shutdown.ts'
 
-/** What a process is started with beside its configuration. */
+/** What a process receives in addition to its configuration. */
 export interface Surroundings {
   log: Logger
   now: () => Date
@@ -11,20 +12,17 @@ export interface Surroundings {
 
 export interface Running {
   stop(): Promise<void>
-  /** Resolves when it cannot go on. */
+  /** Resolves when the process cannot continue. */
   failed?: Promise<Error>
 }
 
-/** Time to close what remains when requests in flight were cut off. */
+/** Time to close connections after requests in progress were cut off. */
 const CLOSING_MILLIS = 3_000
 
-/**
- * Starts a process, and stops it when it is told to end. A start that fails is logged, in one line when the message says
- * it all, and the process exits with 1.
- */
+/** Starts the operator or the server, and stops it on SIGTERM. A start that fails is logged and exits with 1. */
 export async function startProcess(
   name: string,
-  { logLevel, shutdownSeconds }: { logLevel: 'debug' | 'info' | 'warn' | 'error'; shutdownSeconds: number },
+  { logLevel, shutdownSeconds }: Pick<OperatorConfig, 'logLevel' | 'shutdownSeconds'>,
   start: (surroundings: Surroundings) => Promise<Running>,
 ): Promise<void> {
   const log = createLog({ name, level: logLevel })
@@ -35,10 +33,10 @@ export async function startProcess(
     shutdown.add(name, () => running.stop())
     void running.failed?.then((error) => {
       logFailure(log, error)
-      return shutdown.begin('it cannot go on', 1)
+      return shutdown.begin(`the ${name} cannot continue`, 1)
     })
   } catch (error) {
-    // SIGTERM while it starts: what then fails, fails because of it.
+    // After a signal during the start, further failures are its consequence.
     if (!shutdown.signal.aborted) logFailure(log, error)
     await shutdown.begin('the start failed', 1)
   }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
 import { listen } from './listen.ts'
 import type { ListenAt } from './listen.ts'
-import { loggableText } from './loggable.ts'
+import { errorText } from './loggable.ts'
 
 /** Something that the process needs in order to work. */
 export interface ReadinessCheck {
@@ -111,7 +111,7 @@ async function resultOf(check: ReadinessCheck['check'], timeoutMillis: number): 
   try {
     return await Promise.race([check(), late])
   } catch (error) {
-    return loggableText(error instanceof Error ? error.message : String(error), 300) || 'failed'
+    return errorText(error, 300) || 'failed'
   } finally {
     clearTimeout(timer)
   }

@@ -32,6 +32,11 @@ export function loggableText(text: string, longest = LONGEST_TEXT): string {
   return line.length > longest ? `${line.slice(0, longest)}… (${text.length} characters)` : line
 }
 
+/** The message of an error as one line that is safe to show. */
+export function errorText(error: unknown, longest?: number): string {
+  return loggableText(error instanceof Error ? error.message : String(error), longest)
+}
+
 /**
  * A bounded copy of the members of a log line, without secrets. pino's `redact` takes a fixed list of paths and its
  * serializers one member each; this finds secrets by the words of a name at any depth, and in texts and error causes.

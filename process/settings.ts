@@ -132,13 +132,13 @@ export const OPERATOR_SETTINGS = {
   leaseNamespace: optionalText('--lease-namespace <name>', 'namespace of the Lease; without it --keyring-namespace'),
   licenseKeys: optionalText('--license-keys <file>', 'JWK Set of the Ed25519 public keys that may sign licenses'),
   requireApprovalEnforcement: withDefault(
-    '--require-approval-enforcement [true|false]',
+    '--require-approval-enforcement [bool]',
     'grant no further roles until the approval admission policies are proven to work',
     trueOrFalse,
     false,
   ),
   trustExistingDecisions: withDefault(
-    '--trust-existing-decisions [true|false]',
+    '--trust-existing-decisions [bool]',
     'when nothing is recorded about the admission policies yet: count decisions made before that record',
     trueOrFalse,
     false,

@@ -1,5 +1,5 @@
 import { printable } from '../../process/printable.ts'
-import type { AuditEntryView } from './audit_entry.ts'
+import type { AuditEntry } from './entries.ts'
 import type { ChainCheck } from './verify_chains.ts'
 
 const WORDS: Record<string, string> = {
@@ -10,13 +10,13 @@ const WORDS: Record<string, string> = {
   roles_expired: 'expired',
 }
 const LONGEST = 300
-/** They have columns of their own. */
-const SHOWN_ELSEWHERE = new Set(['uid', 'assignmentUid', 'namespace', 'name', 'assignment'])
+/** Details that have a column of their own, or are part of one. */
+const IN_COLUMNS = new Set(['uid', 'assignmentUid', 'namespace', 'name', 'assignment'])
 
-/** One line for each entry: when, what, where, about which assignment, and the rest as `key=value`. */
-export function entryLine({ at, action, realm, assignment, details }: AuditEntryView): string {
+/** An entry as one line: time, action, realm, assignment, and the rest as `key=value`. */
+export function entryLine({ at, action, realm, assignment, details }: AuditEntry): string {
   const rest = Object.entries(details)
-    .filter(([key, value]) => !SHOWN_ELSEWHERE.has(key) && value !== null && !isEmpty(value))
+    .filter(([key, value]) => !IN_COLUMNS.has(key) && value !== null && !isEmpty(value))
     .map(([key, value]) => `${key}=${valueText(value)}`)
   return [
     at,
@@ -29,11 +29,11 @@ export function entryLine({ at, action, realm, assignment, details }: AuditEntry
     .trimEnd()
 }
 
-/** One line for each chain. */
+/** The result for one chain as one line. */
 export function chainLine({ writer, rows, head, brokenAt }: ChainCheck): string {
   const name = printable(writer, 120)
-  if (brokenAt === undefined) return `ok      ${name}: ${rows} rows, ends in ${head ?? 'nothing'}`
-  return `BROKEN  ${name}: row ${brokenAt} does not follow from ${rows === 0 ? 'nothing' : 'the one before it'}; ${rows} rows before it hold`
+  if (brokenAt === undefined) return `ok      ${name}: ${rows} rows, ends in ${head ?? 'no hash'}`
+  return `BROKEN  ${name}: row ${brokenAt} does not continue the chain; the ${rows} rows before it are intact`
 }
 
 function valueText(value: unknown): string {

@@ -4,15 +4,15 @@ import type { Db } from '../../store/db.ts'
 
 export interface ChainCheck {
   writer: string
-  /** Rows that follow from each other, from the first on. */
+  /** Number of intact rows at the beginning of the chain. */
   rows: number
-  /** Hash of the last of them, hex: kept elsewhere, it shows later whether the end was cut off. */
+  /** Hash of the last of them, hex. A copy kept elsewhere shows later whether the end was cut off. */
   head: string | undefined
-  /** `seq` of the first row that does not follow from the one before it. */
+  /** `seq` of the first row that does not continue the chain. */
   brokenAt?: number
 }
 
-/** Walks the chain of every writer until it breaks or ends. Rows that are written meanwhile belong to it. */
+/** Checks the chain of every writer up to its first break. Rows that are written in the meantime are included. */
 export async function verifyChains(db: Db): Promise<ChainCheck[]> {
   const checks: ChainCheck[] = []
   for (const writer of await listAuditWriters(db)) checks.push(await verifyChain(db, writer))
@@ -23,7 +23,7 @@ async function verifyChain(db: Db, writer: string): Promise<ChainCheck> {
   let last: AuditRow | undefined
   let rows = 0
   for (;;) {
-    // From below the first row there can be: one with a number that was never given is a break as well.
+    // Begins below every number, because an inserted row may have one below 1.
     const page = await readAudit(db, writer, last?.seq ?? Number.MIN_SAFE_INTEGER)
     const broken = firstBrokenLink(page, last)
     rows += broken ? page.indexOf(broken) : page.length

@@ -1,53 +1,54 @@
-import { Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import type { Db } from '../../store/db.ts'
 import { AUDIT_SETTINGS } from '../../process/settings.ts'
-import { loggableText } from '../../process/loggable.ts'
+import { errorText } from '../../process/loggable.ts'
 import { chainLine, entryLine } from '../audit/entry_text.ts'
-import type { EntryFilter } from '../audit/list_entries.ts'
-import { parseSince } from '../audit/since.ts'
+import type { EntryFilter } from '../audit/entries.ts'
 import { stateDirectoryOf } from '../dev/state_directory.ts'
 import { addSettings, readConfig } from '../../process/config.ts'
-import { PlainError } from '../../process/plain_error.ts'
+import { isPlainError, PlainError } from '../../process/plain_error.ts'
 
 interface Output {
   output: 'text' | 'json'
 }
 
-/** `realmkeeper audit` and `realmkeeper audit verify`: who asked, who decided, who was given what, and whether that was tampered with. */
+/** `realmkeeper audit` and `realmkeeper audit verify`. */
 export function addAuditCommand(program: Command): void {
-  const audit = program.command('audit').description('list requests, decisions, grants, revocations and expiries')
+  const audit = program
+    .command('audit')
+    .description('list requests, decisions, grants, revocations and expiries of roles')
   const list = audit
     .command('list', { isDefault: true })
-    .description('list what was recorded, the oldest first')
-    .option('--realm <name>', 'only of this realm')
-    .option('--since <time>', 'only from then on: 24h, 7d, 2026-01-31', (text) => parseSince(text, new Date()))
-    .option('--assignment <name>', 'only about this RoleAssignment: its name, namespace/name or uid')
-    .option('--all', 'also what is not about RoleAssignments: sessions and keys')
+    .description('list audit entries, the oldest first')
+    .option('--realm <name>', 'entries of this realm')
+    .option('--since <time>', 'entries since then: 24h, 7d, 2026-01-31', (text) => parseSince(text, new Date()))
+    .option('--assignment <name>', 'entries about this RoleAssignment: name, namespace/name or uid')
+    .option('--all', 'include entries about sessions and keys')
     .addOption(outputOption())
   addSettings(list, AUDIT_SETTINGS).action(async ({ output, ...filter }: Output & EntryFilter) => {
     await onDatabase(list, async (db) => {
-      const { listEntries } = await import('../audit/list_entries.ts')
+      const { listEntries } = await import('../audit/entries.ts')
       let count = 0
       for await (const entries of listEntries(db, filter)) {
         count += entries.length
-        // One object a line: a log of any length can be read as it comes.
+        // JSON as one object per line: a reader needs no memory for the whole list.
         for (const entry of entries) console.log(output === 'json' ? JSON.stringify(entry) : entryLine(entry))
       }
-      if (count === 0 && output === 'text') console.log('nothing is recorded that matches')
+      if (count === 0 && output === 'text') console.log('no audit entry matches')
     })
   })
 
   const verify = audit
     .command('verify')
-    .description('check that no row was changed, dropped or put in between; exit code 1 when one was')
+    .description('check that no entry was changed, deleted or inserted; exits with 1 when one was')
     .addOption(outputOption())
   addSettings(verify, AUDIT_SETTINGS).action(async ({ output }: Output) => {
     await onDatabase(verify, async (db) => {
       const { verifyChains } = await import('../audit/verify_chains.ts')
       const checks = await verifyChains(db)
       for (const check of checks) console.log(output === 'json' ? JSON.stringify(check) : chainLine(check))
-      if (checks.length === 0 && output === 'text') console.log('nothing is recorded yet')
+      if (checks.length === 0 && output === 'text') console.log('the audit log is empty')
       if (checks.some(({ brokenAt }) => brokenAt !== undefined)) process.exitCode = 1
     })
   })
@@ -60,7 +61,7 @@ async function onDatabase(command: Command, work: (db: Db) => Promise<void>): Pr
   const pool = createPool({ connectionString, applicationName: 'realmkeeper-audit', queryTimeoutMillis: 60_000 })
   try {
     if ((await schemaState(pool).catch(unreadable)) === 'behind') {
-      throw new PlainError('the schema of the database is not up to date: run "realmkeeper migrate", or the operator')
+      throw new PlainError('the database schema is out of date: run "realmkeeper migrate", or start the operator')
     }
     await work(pool)
   } finally {
@@ -73,7 +74,7 @@ async function databaseUrlOf(command: Command): Promise<string> {
   if (databaseUrl !== undefined) return databaseUrl
   if (dir === undefined) {
     throw new PlainError(
-      'which database? Give --database-url (REALMKEEPER_DATABASE_URL), or --dir (REALMKEEPER_DIR) of a running "realmkeeper dev"',
+      'no database is given: give --database-url (REALMKEEPER_DATABASE_URL), or --dir (REALMKEEPER_DIR) of a running "realmkeeper dev"',
     )
   }
   const { runningPostgresUrl } = await import('../dev/embedded_postgres.ts')
@@ -84,14 +85,27 @@ async function databaseUrlOf(command: Command): Promise<string> {
 }
 
 function unreadable(error: unknown): never {
-  if (error instanceof Error && error.name === 'SchemaMismatch') throw error
-  throw new PlainError(
-    `the database cannot be read: ${loggableText(error instanceof Error ? error.message : String(error))}`,
-  )
+  if (isPlainError(error)) throw error
+  throw new PlainError(`the database cannot be read: ${errorText(error)}`)
 }
 
 function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how it is printed; json is one object a line')
+  return new Option('-o, --output <format>', 'output format; json is one object per line')
     .choices(['text', 'json'])
     .default('text')
+}
+
+const UNIT_MILLIS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `24h`, `7d`, or a time such as 2026-01-31 or 2026-01-31T12:00:00Z. Throws InvalidArgumentError. */
+export function parseSince(text: string, now: Date): Date {
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  const millis = UNIT_MILLIS[unit]
+  if (millis !== undefined) return new Date(now.getTime() - Number(count) * millis)
+  // A time without a zone would depend on the machine.
+  if (/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) {
+    const time = new Date(text)
+    if (!Number.isNaN(time.getTime())) return time
+  }
+  throw new InvalidArgumentError('give a duration, as 24h or 7d, or a time, as 2026-01-31T12:00:00Z')
 }

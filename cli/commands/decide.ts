@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
-import { withCluster } from './cluster_options.ts'
+import { withCluster } from '../cluster_options.ts'
 import { outcomeAfter } from './decision_outcome.ts'
 import {
   addDecisionOptions,

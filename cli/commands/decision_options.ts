@@ -7,7 +7,7 @@ import type { Selection } from '../decisions/cluster/cluster_assignments.ts'
 import { stateDirectoryOf } from '../dev/state_directory.ts'
 import { addSettings, readConfig } from '../../process/config.ts'
 import { PlainError, UsageError } from '../../process/plain_error.ts'
-import { addClusterOptions } from './cluster_options.ts'
+import { addClusterOptions } from '../cluster_options.ts'
 
 export type Output = 'text' | 'json' | 'name'
 

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { PlainError } from '../../process/plain_error.ts'
 
-const LONGEST_DAYS = 3650
+const MAX_DAYS = 3650
 
 interface IssueOptions {
   realm: string
@@ -14,19 +14,17 @@ interface IssueOptions {
   days: number
 }
 
-/** `realmkeeper license`: an owner of an installation can issue licenses for it. */
+/** `realmkeeper license`: issues licenses for an installation. */
 export function addLicenseCommand(program: Command): void {
-  const license = program.command('license').description('licenses, which field encryption needs')
+  const license = program.command('license').description('issue the licenses that field encryption requires')
 
   license
     .command('issue')
-    .description(
-      'print a license for a realm, signed with a private Ed25519 key; put it into the Secret that the Realm names',
-    )
-    .requiredOption('--realm <name>', 'the realm, as in URLs')
-    .requiredOption('--key <file>', 'private key: a JWK, as "license new-key" makes it')
-    .option('--issuer <name>', 'who issues it', 'realmkeeper license issue')
-    .option('--days <number>', `days until it expires, 1 to ${LONGEST_DAYS}`, days, 365)
+    .description('print a license for a realm; store it in the Secret that the Realm refers to')
+    .requiredOption('--realm <name>', 'name of the realm in URLs')
+    .requiredOption('--key <file>', 'private Ed25519 key (JWK), as created by "license new-key"')
+    .option('--issuer <name>', 'issuer in the license', 'realmkeeper license issue')
+    .option('--days <number>', `days until it expires, 1 to ${MAX_DAYS}`, days, 365)
     .action(async (options: IssueOptions) => {
       const { FIELD_ENCRYPTION_FEATURE, issueLicense } = await import('../../keyring/license.ts')
       const claims = {
@@ -42,21 +40,21 @@ export function addLicenseCommand(program: Command): void {
   license
     .command('new-key')
     .description(
-      'make a key to issue licenses with; prints its public half, a JWK Set for --license-keys of the operator',
+      'create a key that signs licenses; print its public half, a JWK Set for --license-keys of the operator',
     )
-    .argument('<file>', 'where to put the private key; must not be there yet')
+    .argument('<file>', 'file for the private key; must not exist')
     .action(async (file: string) => {
       const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-      await writeNew(file, `${JSON.stringify(privateKey.export({ format: 'jwk' }))}\n`)
+      await createFile(file, `${JSON.stringify(privateKey.export({ format: 'jwk' }))}\n`)
       console.log(JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }, undefined, 2))
     })
 }
 
-async function writeNew(file: string, text: string): Promise<void> {
+async function createFile(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { mode: 0o600, flag: 'wx' })
   } catch (error) {
-    throw new PlainError(`${file} cannot be made (${codeOf(error)}); an existing key is never overwritten`)
+    throw new PlainError(`${file} cannot be created (${codeOf(error)}); an existing key is never overwritten`)
   }
 }
 
@@ -74,8 +72,8 @@ async function readJwk(file: string): Promise<JsonWebKey> {
 
 function days(text: string): number {
   const given = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (given >= 1 && given <= LONGEST_DAYS) return given
-  throw new InvalidArgumentError(`must be a whole number from 1 to ${LONGEST_DAYS}`)
+  if (given >= 1 && given <= MAX_DAYS) return given
+  throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_DAYS}`)
 }
 
 function codeOf(error: unknown): string {

@@ -3,9 +3,11 @@ import { SERVER_SETTINGS } from '../../process/settings.ts'
 import { addSettings, readConfig } from '../../process/config.ts'
 import { startProcess } from '../start_process.ts'
 
-/** `realmkeeper server`: answers HTTP from what is in PostgreSQL. */
+/** `realmkeeper server`. */
 export function addServerCommand(program: Command): void {
-  const command = program.command('server').description('answer HTTP: tokens, introspection, encryption')
+  const command = program
+    .command('server')
+    .description('run the server: OAuth, OpenID Connect and field encryption over HTTP')
   addSettings(command, SERVER_SETTINGS).action(async () => {
     const config = readConfig(command, SERVER_SETTINGS)
     const { runServer } = await import('../../server/main.ts')

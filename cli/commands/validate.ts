@@ -1,13 +1,15 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 
-/** `realmkeeper validate`: for a pipeline, before anything is applied. */
+/** `realmkeeper validate`: checks manifests before they are applied, for example in a pipeline. */
 export function addValidateCommand(program: Command): void {
   program
     .command('validate')
-    .description('check manifests without a cluster: schema, rules, references; exits 1 when something is wrong')
+    .description(
+      'check the schema, rules and references of manifests without a cluster; exits with 1 when one is wrong',
+    )
     .argument('<path...>', 'files and directories')
-    .addOption(new Option('--output <format>', 'how findings are printed').choices(['text', 'json']).default('text'))
+    .addOption(new Option('--output <format>', 'output format').choices(['text', 'json']).default('text'))
     .action(async (paths: string[], { output }: { output: 'text' | 'json' }) => {
       const { hasErrors } = await import('../validate/finding.ts')
       const { renderFindings } = await import('../validate/render_findings.ts')

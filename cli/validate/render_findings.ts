@@ -1,7 +1,10 @@
+import { printable } from '../../process/printable.ts'
 import type { Finding } from './finding.ts'
 
-/** What no check without a cluster can tell, whatever the files hold. */
+/** Needs the stored object, so only a cluster can check it. */
 const NOT_CHECKED = 'rules that compare with the stored object (what is immutable) are checked when it is applied'
+
+const LONGEST_PART = 2_000
 
 /** The findings as lines `file:line:column: severity: object: field: message` with a count below, or as one JSON text. */
 export function renderFindings(findings: Finding[], format: 'text' | 'json' = 'text'): string {
@@ -15,14 +18,8 @@ function lineOf({ file, line, column, severity, object, field, message }: Findin
   const parts = [`${file}:${line}:${column}`, severity, object, field, message]
   return parts
     .filter((part) => part !== undefined)
-    .map(printable)
+    .map((part) => printable(part, LONGEST_PART))
     .join(': ')
-}
-
-/** Names come from the files: a control character in one would speak to the terminal. */
-function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\uFFFD')
 }
 
 function quantity(count: number, word: string): string {

@@ -13,7 +13,7 @@ function allCommands(of = commandLine(), path: string[] = []): { path: string[];
   })
 }
 
-test('every command says what it is for in its help', () => {
+test('every command has a description in the help', () => {
   const names = allCommands().map(({ path }) => path.join(' '))
   expect(names).toEqual(
     expect.arrayContaining([
@@ -45,13 +45,13 @@ test.for([
   [['dev'], 'realmkeeper: give a directory of manifests, or --quickstart: realmkeeper dev ./manifests'],
   [['validate'], "missing required argument 'path'"],
   [['license', 'issue', '--realm', 'a', '--key', 'b', '--days', '0'], 'must be a whole number from 1 to 3650'],
-] as const)('%j is a wrong command line: 2', async ([args, said]) => {
+] as const)('%j is a wrong command line: 2', async ([args, message]) => {
   const { code, stdout, stderr } = await realmkeeper([...args])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain(said)
+  expect(stderr).toContain(message)
 })
 
-test('all problems of a configuration are told at once: 2', async () => {
+test('all problems of a configuration are reported at once: 2', async () => {
   const env = { REALMKEEPER_LOG_LEVEL: 'loud', REALMKEEPER_LISTEN_PROT: '1' }
   const { code, stderr } = await realmkeeper(['server', '--health-listen-port', '99999'], { env })
   expect(code).toBe(2)
@@ -64,14 +64,14 @@ test('all problems of a configuration are told at once: 2', async () => {
   ])
 })
 
-test('a database that is not there is told in one line, without its password: 1', async () => {
+test('an unreachable database is reported in one line, without its password: 1', async () => {
   const env = { REALMKEEPER_DATABASE_URL: 'postgres://realmkeeper:canary@127.0.0.1:1/x' }
   const { code, stderr } = await realmkeeper(['migrate'], { env })
   expect(code).toBe(1)
   expect(stderr).toBe('realmkeeper: the database cannot be migrated: connect ECONNREFUSED 127.0.0.1:1\n')
 })
 
-test('a license is issued with a key made here, and verifies with its public half', async () => {
+test('a license is issued with a key of new-key, and verifies with its public half', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'realmkeeper-license-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const keyFile = join(folder, 'key.json')
@@ -87,10 +87,12 @@ test('a license is issued with a key made here, and verifies with its public hal
 
   const again = await realmkeeper(['license', 'new-key', keyFile])
   expect(again.code).toBe(1)
-  expect(again.stderr).toBe(`realmkeeper: ${keyFile} cannot be made (EEXIST); an existing key is never overwritten\n`)
+  expect(again.stderr).toBe(
+    `realmkeeper: ${keyFile} cannot be created (EEXIST); an existing key is never overwritten\n`,
+  )
 })
 
-test('a cluster that is not there is told in one line, without credentials: 1', async () => {
+test('an unreachable cluster is reported in one line, without credentials: 1', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'realmkeeper-kubeconfig-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const kubeconfig = join(folder, 'config')
@@ -118,8 +120,8 @@ test.for([
   ],
   [['keys', 'rotate', '--realm', 'a', '--kind', 'signing', '--dir', 'b'], 'realmkeeper.io/rotate-signing: "20'],
   [['approve', 'x', '--dir', 'nowhere'], 'start "realmkeeper dev" on the directory first, or name its --state-dir'],
-] as const)('%j says what is missing: 1', async ([args, said]) => {
+] as const)('%j says what is missing: 1', async ([args, message]) => {
   const { code, stderr } = await realmkeeper([...args])
   expect(code).toBe(1)
-  expect(stderr).toContain(said)
+  expect(stderr).toContain(message)
 })

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { parseSince } from '../../../cli/audit/since.ts'
+import { parseSince } from '../../../cli/commands/audit.ts'
 import { recordAudit } from '../../../store/audit.ts'
 import type { AuditAction, AuditEntry } from '../../../store/audit.ts'
 import { realmkeeper } from '../../support/command.ts'
@@ -32,7 +32,7 @@ async function audit(...args: string[]): Promise<{ code: number | null; lines: s
   return { code, lines: stdout.trimEnd().split('\n'), stderr }
 }
 
-async function recordSome(): Promise<void> {
+async function recordExamples(): Promise<void> {
   await recordAudit(database.pool, 'operator/a', [
     entry('assignment_requested', 1, { requestedBy: 'carol', roles: ['reader', 'editor'], durationSeconds: null }),
     entry('assignment_decided', 2, { approver: 'ann', decision: 'Approved', counted: true }),
@@ -53,8 +53,8 @@ async function recordSome(): Promise<void> {
 }
 
 describe('realmkeeper audit', () => {
-  test('lists what became of assignments, the oldest first, of all writers', async () => {
-    await recordSome()
+  test('lists the history of assignments, the oldest first, of all writers', async () => {
+    await recordExamples()
     const { code, lines } = await audit()
     expect(code).toBe(0)
     expect(lines).toEqual([
@@ -78,14 +78,14 @@ describe('realmkeeper audit', () => {
     [['--assignment', 'lice'], 0],
     [['--all'], 6],
     [['--all', '--realm', 'acme', '--since', '2026-01-03'], 3],
-  ])('%j leaves %d', async ([args, count]) => {
-    await recordSome()
+  ])('%j selects %d entries', async ([args, count]) => {
+    await recordExamples()
     const { lines } = await audit(...args, '--output', 'json')
     expect(lines.filter(Boolean).map((line) => JSON.parse(line))).toHaveLength(count)
   })
 
-  test('json is one object a line, with its place in the chain', async () => {
-    await recordSome()
+  test('json is one object per line, with its position in the chain', async () => {
+    await recordExamples()
     const { lines } = await audit('-o', 'json', '--assignment', 'bob')
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       {
@@ -101,45 +101,45 @@ describe('realmkeeper audit', () => {
     ])
   })
 
-  test('more than a page comes whole, also where many have one time', async () => {
+  test('more than one page is complete, also when many entries have the same time', async () => {
     const many = Array.from({ length: 2_500 }, (_, index) => entry('roles_granted', 1, { roles: [`role-${index}`] }))
     await recordAudit(database.pool, 'operator/a', many)
     const { lines } = await audit('-o', 'json')
     expect(new Set(lines.map((line) => JSON.parse(line).seq)).size).toBe(2_500)
   })
 
-  test('row 127: names do not write lines of their own', async () => {
+  test('row 127: names cannot add lines to the output', async () => {
     await recordAudit(database.pool, 'operator/a', [
       entry('assignment_requested', 1, { requestedBy: 'carol\n2026-01-01T00:00:00Z  granted\u001B[31m' }),
     ])
     const { lines } = await audit()
     expect(lines).toHaveLength(1)
-    // oxlint-disable-next-line no-control-regex -- it is what must not be there
+    // oxlint-disable-next-line no-control-regex -- these must not be there
     expect(lines[0]).not.toMatch(/[\u0000-\u001f]/)
   })
 
-  test('nothing recorded is said', async () => {
-    expect(await audit()).toMatchObject({ code: 0, lines: ['nothing is recorded that matches'] })
-    expect(await audit('verify')).toMatchObject({ code: 0, lines: ['nothing is recorded yet'] })
+  test('an empty result is reported', async () => {
+    expect(await audit()).toMatchObject({ code: 0, lines: ['no audit entry matches'] })
+    expect(await audit('verify')).toMatchObject({ code: 0, lines: ['the audit log is empty'] })
   })
 
-  test('without a database it says what to give', async () => {
+  test('without a database the error names the flags', async () => {
     const { code, stderr } = await realmkeeper(['audit'])
     expect(code).toBe(1)
-    expect(stderr).toContain('which database? Give --database-url')
+    expect(stderr).toContain('no database is given: give --database-url')
     expect((await realmkeeper(['audit', '--since', 'yesterday'])).stderr).toContain('as 24h or 7d')
   })
 })
 
 describe('realmkeeper audit verify', () => {
-  /** As somebody who owns the database can. */
+  /** As the owner of the database can. */
   async function tamper(statement: string): Promise<void> {
     await database.pool.query('alter table audit disable trigger all')
     await database.pool.query(statement)
   }
 
-  test('whole chains are ok, whatever their length', async () => {
-    await recordSome()
+  test('intact chains of any length are ok', async () => {
+    await recordExamples()
     await recordAudit(
       database.pool,
       'operator/a',
@@ -173,7 +173,7 @@ describe('realmkeeper audit verify', () => {
       { rows: 0, brokenAt: 0 },
     ],
   ])('%s is named, and the exit code is 1', async ([, statement, expected]) => {
-    await recordSome()
+    await recordExamples()
     await tamper(statement)
     const { code, lines } = await audit('verify', '--output', 'json')
     expect(code).toBe(1)
@@ -185,7 +185,7 @@ describe('realmkeeper audit verify', () => {
   })
 })
 
-test('times and spans', () => {
+test('--since takes a duration or a time', () => {
   const now = new Date('2026-01-31T12:00:00Z')
   expect(parseSince('24h', now).toISOString()).toBe('2026-01-30T12:00:00.000Z')
   expect(parseSince('7d', now).toISOString()).toBe('2026-01-24T12:00:00.000Z')

@@ -102,7 +102,7 @@ describe('deciding with kubectl, as docs/approving.md prints it', () => {
     const { code, stdout } = await rotate(world.plane.admin, 'signing')
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'Realm team/acme: the operator was asked to rotate the signing keys (status.keys shows them)\n',
+      stdout: 'Realm team/acme: rotation of the signing keys requested (status.keys shows them)\n',
     })
     const { metadata } = await world.plane.admin.do('GET', pathOf('realms', 'acme'))
     expect(metadata.annotations).toEqual({ 'realmkeeper.io/rotate-signing': expect.stringMatching(/^20.*\.\d{3}Z$/) })
@@ -117,6 +117,6 @@ describe('deciding with kubectl, as docs/approving.md prints it', () => {
     const body = { status: { conditions: [{ ...lost, lastTransitionTime: '2026-01-01T00:00:00Z' }] } }
     await world.plane.admin.do('PATCH', path, body, { contentType: 'application/merge-patch+json' })
     const told = await rotate(world.plane.admin, 'refresh')
-    expect(told.stdout).toContain(`but as things stand nothing is rotated: KeyringLost: ${message}`)
+    expect(told.stdout).toContain(`the operator cannot rotate them now: KeyringLost: ${message}`)
   })
 })
