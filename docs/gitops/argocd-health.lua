@@ -1,10 +1,10 @@
--- Health of Realm, Client, User and RoleAssignment for Argo CD. docs/gitops/README.md has the table of what it answers.
+-- Health of Realm, Client, User and RoleAssignment for Argo CD. docs/gitops/README.md lists its results.
 
--- A person has to decide. Nothing is broken.
+-- An approver must decide. Nothing is broken.
 local waits = { PendingApproval = true, QuorumNotReached = true, RealmAdminNotAssigned = true }
 
--- Settles by itself, or when what is named arrives: resources may be applied in any order.
-local settles = {
+-- Resolves itself, or when the named resource arrives: resources may be applied in any order.
+local progresses = {
   Reconciling = true,
   Deleting = true,
   RealmNotFound = true,
@@ -35,7 +35,7 @@ local function unready(from)
   if waits[from.reason] then
     return health("Suspended", from)
   end
-  if from.status == "Unknown" or settles[from.reason] then
+  if from.status == "Unknown" or progresses[from.reason] then
     return health("Progressing", from)
   end
   return health("Degraded", from)
@@ -43,13 +43,13 @@ end
 
 local ready = condition("Ready")
 if ready == nil then
-  return { status = "Progressing", message = "the operator has not looked at this generation yet" }
+  return { status = "Progressing", message = "the operator has not reconciled this generation yet" }
 end
 if ready.status ~= "True" then
   return unready(ready)
 end
 
--- A Realm is served without field encryption. What was asked for and does not work is not healthy, though.
+-- A Realm is served without field encryption, but it is not healthy if it lists fields and encryption does not work.
 local encryption = obj.kind == "Realm" and condition("FieldEncryptionReady") or nil
 if encryption and encryption.status ~= "True" and encryption.reason ~= "NoFields" then
   return unready(encryption)

@@ -6,7 +6,7 @@ import { argoHealth, documentedStates, fluxHealth, KINDS, objectIn } from './git
 
 const states = documentedStates()
 
-test('the table is about every kind, and every reason of a RoleAssignment', () => {
+test('the table lists every kind, and every reason of a RoleAssignment', () => {
   expect(new Set(states.map(({ kind }) => kind))).toEqual(new Set(KINDS))
   const source = readFileSync(join(ROOT, 'operator/role_assignment/decision.ts'), 'utf8')
   const [, union = ''] = /export type Reason =\n([^]*?)\n\n/.exec(source) ?? []
@@ -19,21 +19,21 @@ test('the table is about every kind, and every reason of a RoleAssignment', () =
 test.for(states)('row 128: $kind $type=$status $reason is $argo in Argo CD', async (state) => {
   const health = await argoHealth(objectIn(state))
   expect(health.status).toBe(state.argo)
-  const isAboutIt = state.reason === '' ? /has not looked/ : new RegExp(`^(${state.reason}|Available): because$`)
-  expect(health.message).toMatch(isAboutIt)
+  const expected = state.reason === '' ? /has not reconciled/ : new RegExp(`^(${state.reason}|Available): because$`)
+  expect(health.message).toMatch(expected)
 })
 
 test.for(states)('row 128: $kind $type=$status $reason is $flux in Flux', (state) => {
   expect(fluxHealth(objectIn(state))).toBe(state.flux)
 })
 
-test.for(KINDS)('row 128: a %s that was edited since is in progress', async (kind) => {
+test.for(KINDS)('row 128: an edited %s is in progress', async (kind) => {
   for (const status of ['True', 'False']) {
     const state = { kind, type: 'Ready', status, reason: status === 'True' ? 'Granted' : 'Denied', argo: '', flux: '' }
     const stale = objectIn(state, 2)
     expect((await argoHealth(stale)).status).toBe('Progressing')
     expect(fluxHealth(stale)).toBe('InProgress')
-    // Also where only the condition is old: somebody else wrote the rest of the status.
+    // The same holds if only the condition is old, because another writer wrote the rest of the status.
     const { status: { conditions } = { conditions: [] } } = stale
     expect(fluxHealth({ ...stale, status: { observedGeneration: 3, conditions } })).toBe('InProgress')
     expect((await argoHealth({ ...stale, status: { observedGeneration: 3, conditions } })).status).toBe('Progressing')

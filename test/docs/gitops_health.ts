@@ -7,10 +7,10 @@ import { ROOT } from '../support/source_files.ts'
 
 export const KINDS = ['Realm', 'Client', 'User', 'RoleAssignment']
 
-/** A line of the tables in docs/gitops/README.md. */
+/** A row of the tables in docs/gitops/README.md. */
 export interface State {
   kind: string
-  /** The condition that the table is about, and its status; `none yet` for none. */
+  /** The type of the condition, and its status; `none yet` for a missing condition. */
   type: string
   status: string
   reason: string
@@ -18,8 +18,8 @@ export interface State {
   flux: string
 }
 
-/** An object in a state, as far as health is about it. */
-export interface Judged {
+/** The fields of an object that health depends on. */
+export interface HealthInput {
   kind: string
   metadata: { generation: number }
   status?: { observedGeneration?: number; conditions: object[] }
@@ -27,7 +27,7 @@ export interface Judged {
 
 export const README = page('README.md')
 
-/** Every line of the tables; one for each kind where a line is about any. */
+/** Every row of the tables; a row of the kind `any` becomes one row for each kind. */
 export function documentedStates(): State[] {
   const states: State[] = []
   let type = ''
@@ -41,7 +41,7 @@ export function documentedStates(): State[] {
   return states
 }
 
-export function objectIn({ kind, type, status, reason }: State, observedGeneration = 3): Judged {
+export function objectIn({ kind, type, status, reason }: State, observedGeneration = 3): HealthInput {
   const common = { observedGeneration, message: 'because', lastTransitionTime: '2026-01-01T00:00:00Z' }
   const condition = { type, status, reason, ...common }
   const ready = { type: 'Ready', status: 'True', reason: 'Available', ...common }
@@ -50,8 +50,8 @@ export function objectIn({ kind, type, status, reason }: State, observedGenerati
   return { kind, metadata: { generation: 3 }, status: { observedGeneration, conditions } }
 }
 
-/** What Argo CD says: the script sees `obj`, and of Lua's libraries the basic one. */
-export async function argoHealth(object: Judged): Promise<{ status: string; message: string }> {
+/** The health in Argo CD. It gives the script `obj` and only the basic library of Lua. */
+export async function argoHealth(object: HealthInput): Promise<{ status: string; message: string }> {
   const lua = await new LuaFactory().createEngine()
   try {
     const withoutLibraries = 'string, math, io, os, debug, coroutine, utf8, package, require = nil'
@@ -63,10 +63,10 @@ export async function argoHealth(object: Judged): Promise<{ status: string; mess
 }
 
 /**
- * What Flux says (RFC 0009): in progress while the observed generation is another one; then the first expression that
- * is true, in this order; in progress when none is, and it waits as well where one cannot be evaluated.
+ * The health in Flux (RFC 0009): in progress while the observed generation differs; otherwise the first expression that
+ * is true, in this order; in progress if none is true or one cannot be evaluated.
  */
-export function fluxHealth(object: Judged): string {
+export function fluxHealth(object: HealthInput): string {
   const [, block = ''] = /```yaml\n([^]*?)```/.exec(page('flux.md')) ?? []
   const { healthCheckExprs } = parse(block)
   const check = healthCheckExprs.find(({ kind }: { kind: string }) => kind === object.kind)
@@ -82,9 +82,9 @@ export function fluxHealth(object: Judged): string {
   return 'InProgress'
 }
 
-function isTrue(expression: string, object: Judged): boolean {
+function isTrue(expression: string, object: HealthInput): boolean {
   const parsed = kubernetesEnvironment().parse(expression)
-  // Without a status the expression cannot be evaluated; any other failure is one of the test's.
+  // Without a status the expression cannot be evaluated. Any other error is a defect of the test.
   if (object.status === undefined) return false
   return parsed(asCel(object)) === true
 }
@@ -103,7 +103,7 @@ function asLua(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** Whole numbers are BigInt there. */
-function asCel(object: Judged): Record<string, unknown> {
+/** CEL has integers, so numbers become BigInt. */
+function asCel(object: HealthInput): Record<string, unknown> {
   return JSON.parse(JSON.stringify(object), (_, value: unknown) => (typeof value === 'number' ? BigInt(value) : value))
 }

@@ -19,8 +19,8 @@ describe('docs/gitops/README.md on an API server', () => {
       const subject = { kind: 'User', name: 'alice' }
       const spec = { realmRef: { name: 'acme' }, subject, roles: ['reader'], requestedBy: 'carol' }
       await plane.admin.do('POST', PATH, { ...HEAD, metadata: { name }, spec })
-      const judged = objectIn({ kind: '', type: 'Ready', status, reason, argo: '', flux: '' }, 1)
-      if (judged.status) await writeStatus(name, judged.status)
+      const object = objectIn({ kind: '', type: 'Ready', status, reason, argo: '', flux: '' }, 1)
+      if (object.status) await writeStatus(name, object.status)
     }
   })
   afterAll(() => plane?.stop())
@@ -29,7 +29,7 @@ describe('docs/gitops/README.md on an API server', () => {
     await plane.admin.do('PATCH', `${PATH}/${name}/status`, { status }, { contentType: MERGE })
   }
 
-  /** A command that the page prints, without the waiting. */
+  /** Runs a command of the page with a timeout of 0 s. */
   function run(title: string, env: Record<string, string> = {}): Promise<{ code: number; stderr: string }> {
     const [, script = 'false'] = new RegExp('^```sh ' + title + '\\n([^`]+)^```$', 'm').exec(README) ?? []
     const kubectl = dirname(binaryPath('kubectl'))
@@ -55,7 +55,7 @@ describe('docs/gitops/README.md on an API server', () => {
     expect(line).toMatch(shown)
   })
 
-  test('row 128: kubectl wait does not take an old Ready for the present one', async () => {
+  test('row 128: kubectl wait ignores a Ready of a former generation', async () => {
     const NAME = nameIn({ status: 'True', reason: 'Granted' })
     await plane.admin.do('PATCH', `${PATH}/${NAME}`, { spec: { reason: 'edited' } }, { contentType: MERGE })
     expect((await run('granted', { NAME })).code).toBe(1)
@@ -64,7 +64,7 @@ describe('docs/gitops/README.md on an API server', () => {
     expect((await run('granted', { NAME })).code).toBe(0)
   })
 
-  test('row 128: kubectl describe and explain say what is meant', async () => {
+  test('row 128: kubectl describe and explain show messages and descriptions', async () => {
     const described = await plane.kubectl(['describe', 'ra', nameIn({ status: 'False', reason: 'Denied' })])
     expect(described).toMatch(/Message: +because/)
     expect(described).toMatch(/Reason: +Denied/)
