@@ -180,7 +180,7 @@ describe('objects', () => {
       'realmRef: {name: shop}\nclientId: web\nredirectUris:\n  - https://a.example/cb\n  - javascript:alert(1)',
     )
     expect(await validate({ 'a.yaml': text, 'r.yaml': realm })).toEqual([
-      expect.stringMatching(/^a\.yaml:10:7 error spec\.redirectUris\[1\]: the scheme is https/),
+      expect.stringMatching(/^a\.yaml:10:7 error spec\.redirectUris\[1\]: the scheme must be https/),
     ])
   })
 
