@@ -1,5 +1,5 @@
 import type { ClientSettings } from '../../store/clients.ts'
-import { fieldStatus, wantedFields } from '../realm/fields.ts'
+import { fieldStatus, specFields } from '../realm/fields.ts'
 import type { ClientResource, RealmResource } from '../view/resource_types.ts'
 import { expandRoles } from '../realm/expand_roles.ts'
 
@@ -23,7 +23,7 @@ export function clientSettings({ spec }: ClientResource, realm: RealmResource, a
 
 /** With all that they are composed of; what the realm does not define is left out until it does. */
 function allowedRoles(listed: string[], realm: RealmResource): string[] {
-  const fieldRoles = fieldStatus(wantedFields(realm)).flatMap((field) => [field.encryptRole, field.decryptRole])
+  const fieldRoles = fieldStatus(specFields(realm)).flatMap((field) => [field.encryptRole, field.decryptRole])
   return expandRoles(listed, { roles: realm.spec.roles ?? [], fieldRoles }).roles
 }
 

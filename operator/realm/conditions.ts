@@ -2,10 +2,10 @@ import type { EncryptionPreconditions } from '../../store/realms.ts'
 import type { LicenseState } from './license.ts'
 import type { ConditionState, RealmResource } from '../view/resource_types.ts'
 
-/** Until when somebody holds `svc-realm-admin`: undefined for nobody, null for no end. */
+/** Until when a User or the group holds `svc-realm-admin`: null without an end, undefined when none does. */
 export type AdminUntil = Date | null | undefined
 
-/** The conditions that say what field encryption waits for. */
+/** The conditions of the preconditions of field encryption. */
 export function preconditionConditions(
   realm: RealmResource,
   license: LicenseState,
@@ -27,7 +27,7 @@ export function preconditionConditions(
   ]
 }
 
-/** What servers judge by; the two times they compare themselves, so that they hold with the operator down. */
+/** The row's copy for servers. They compare the two times themselves, so that an expiry holds while the operator is down. */
 export function preconditions(
   conditions: ConditionState[],
   license: LicenseState,
@@ -40,19 +40,20 @@ export function preconditions(
   }
 }
 
-/** What is known of the keys when `FieldEncryptionReady` is judged. */
+/** What `FieldEncryptionReady` depends on besides the preconditions. */
 export interface EncryptionFacts {
+  /** Fields in the spec. */
   wanted: number
   refused: { message: string }[]
-  /** Fields that only wait for a keyring that the operator may not write. */
+  /** Fields that an externally managed keyring does not list. */
   unlisted: string[]
   keysTrouble: { reason: string; message: string } | undefined
   hasPrimaryKey: boolean
 }
 
-/** `FieldEncryptionReady`, naming everything that is missing. */
-export function encryptionCondition(unmet: ConditionState[], facts: EncryptionFacts): ConditionState {
-  const missing = unmet.filter(({ status }) => status !== 'True')
+/** `FieldEncryptionReady`, with everything that is missing in its message. */
+export function encryptionCondition(preconditionStates: ConditionState[], facts: EncryptionFacts): ConditionState {
+  const missing = preconditionStates.filter(({ status }) => status !== 'True')
   const waitsFor = missing.map(({ type, message }) => `${type}: ${message}`).join('; ')
   if (facts.wanted === 0) return no('NoFields', 'spec.fieldEncryption lists no field')
   if (facts.refused.length > 0) {

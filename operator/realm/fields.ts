@@ -4,8 +4,8 @@ import type { FieldPair } from '../../keyring/keyring.ts'
 import type { EncryptionField } from '../../store/realms.ts'
 import type { RealmResource } from '../view/resource_types.ts'
 
-/** The encrypted fields that a Realm asks for, with their tags. */
-export function wantedFields({ spec }: RealmResource): EncryptionField[] {
+/** The encrypted fields of a Realm's spec, with their default tags. */
+export function specFields({ spec }: RealmResource): EncryptionField[] {
   return (spec.fieldEncryption?.fields ?? []).map(({ name, tag, binding, maxValueBytes }: RealmField) => ({
     name,
     tag: tag ?? name.toLowerCase(),
@@ -14,19 +14,19 @@ export function wantedFields({ spec }: RealmResource): EncryptionField[] {
   }))
 }
 
-/** As the keyring remembers it. */
+/** The part of a field that the keyring records permanently. */
 export function pairOf({ name, tag, binding }: EncryptionField): FieldPair {
   return { field: name, tag, binding }
 }
 
-/** The fields among `wanted` whose pairing is among `pairs`. */
+/** The fields of `wanted` that have their pair in `pairs`. */
 export function fieldsPaired(wanted: readonly EncryptionField[], pairs: readonly FieldPair[]): EncryptionField[] {
   return wanted.filter((field) =>
     pairs.some((pair) => pair.field === field.name && pair.tag === field.tag && pair.binding === field.binding),
   )
 }
 
-/** `status.encryptionFields`: the fields and the roles that open them. */
+/** `status.encryptionFields`: the fields, and the roles that encrypt and decrypt them. */
 export function fieldStatus(fields: readonly EncryptionField[]) {
   return fields.map(({ name, tag }) => ({
     name,

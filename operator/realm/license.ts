@@ -4,18 +4,18 @@ import { referencedValue, utf8 } from '../view/referenced_secret.ts'
 import type { ConditionState, RealmResource } from '../view/resource_types.ts'
 import type { SecretAccess } from '../source/resource_source.ts'
 
-/** What is known of a realm's license at a moment. */
+/** The state of a realm's license at one time. */
 export interface LicenseState {
   condition: ConditionState
-  /** When the license ends; only of a valid one. */
+  /** Absent when the license is not valid. */
   expiresAt?: Date
-  /** When the condition changes by itself. */
+  /** When the condition changes without an event. */
   changesAt?: Date
 }
 
 const EXPIRING_MILLIS = 30 * 86_400_000
 
-/** Judges the license that a Realm names. Throws NotYet while its Secret cannot be read. */
+/** Verifies the license in the Secret that a Realm names. Throws NotYet while the Secret cannot be read. */
 export async function licenseState(
   { metadata, spec }: RealmResource,
   realm: string,

@@ -13,7 +13,7 @@ interface Deps {
   rows: Rows
 }
 
-/** Writes a realm's row if it differs. True when it was written. Who owns the name was decided before. */
+/** Writes a realm's row if it differs; true when it was written. The caller has decided who owns the name. */
 export async function saveRealm({ store, rows }: Deps, row: RealmRow): Promise<boolean> {
   const { realm, resourceUid } = row
   const known = rows.realms.get(resourceUid)
@@ -31,7 +31,7 @@ export async function saveRealm({ store, rows }: Deps, row: RealmRow): Promise<b
   return true
 }
 
-/** Removes a realm with every row under it; its sessions end. With `withKeys`, its key versions are forgotten as well. */
+/** Deletes a realm with all its rows, and its sessions end. `withKeys` also deletes the record of its key versions. */
 export async function removeRealm(
   deps: Deps,
   of: { realm: string; resourceUid: string },
@@ -43,7 +43,7 @@ export async function removeRealm(
   })
 }
 
-/** Takes the rows of a realm away from a Realm that lost its name; sessions are the new owner's. True when it had any. */
+/** Deletes the rows of a Realm that lost its name. Sessions stay for the new owner. True when there were rows. */
 export async function withdrawRealm(deps: Deps, resourceUid: string): Promise<boolean> {
   const known = deps.rows.realms.get(resourceUid)
   if (known) await deleteRows(deps, known, async () => {})

@@ -4,7 +4,7 @@ import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
 import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import type { ApprovalEnforcement } from '../enforcement/approval_enforcement.ts'
-import { fieldStatus, wantedFields } from '../realm/fields.ts'
+import { fieldStatus, specFields } from '../realm/fields.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { NotYet } from '../view/view.ts'
@@ -129,7 +129,7 @@ function assignmentOf({ metadata, spec }: RoleAssignmentResource): Assignment {
 function realmOf(realm: RealmForResource): RealmForAssignment {
   if (!realm.admitted) return realm
   const { metadata, spec } = realm.resource
-  const fields = fieldStatus(wantedFields(realm.resource))
+  const fields = fieldStatus(specFields(realm.resource))
   return {
     admitted: true,
     uid: realm.uid,

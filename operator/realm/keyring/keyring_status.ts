@@ -4,7 +4,7 @@ import type { EncryptionKey, Keyring, TokenKey } from '../../../keyring/keyring.
 import type { ConditionState } from '../../view/resource_types.ts'
 import type { KeyringResult } from './reconcile_keyring.ts'
 
-/** `status.keys`: what keys there are, and never any of their bytes. */
+/** `status.keys`: key ids, versions, states and fingerprints; no key bytes. */
 export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenKeyVersion[]): RealmKeys {
   const held = new Set(keyring?.encryption.map(({ version }) => version))
   const missing = seen.filter(({ version }) => !held.has(version))
@@ -35,11 +35,11 @@ export function keysCondition({ keyring, isExternal, trouble }: KeyringResult): 
     (kind) => !(kind === 'signing' ? keyring?.signing : keyring?.refresh)?.some(({ state }) => state === 'active'),
   )
   if (lacks.length > 0) {
-    const message = `the keyring, which is managed elsewhere, has no active key for: ${lacks.join(', ')}`
+    const message = `the keyring is managed elsewhere and has no active key for: ${lacks.join(', ')}`
     return { type, status: 'False', reason: 'KeyringIncomplete', message }
   }
   if (isExternal) {
-    const message = 'the keyring is managed elsewhere: it is read, and nothing is rotated'
+    const message = 'the keyring is managed elsewhere: the operator reads it and rotates no key'
     return { type, status: 'True', reason: 'ExternallyManaged', message }
   }
   return { type, status: 'True', reason: 'KeysAvailable', message: 'the keyring holds a key of each kind in use' }

@@ -10,21 +10,21 @@ import {
   keyringSecretName,
 } from '../../../keyring/keyring_secret.ts'
 
-/** The keyring Secret of a realm as it is now. Hold it briefly, never log it. */
+/** The keyring Secret of a realm as stored now. Never log it. */
 export type ReadKeyring =
   | { found: false }
-  /** `message` names no content; `owner` only where an annotation names one. */
+  /** `message` quotes no content; `owner` is defined only where an annotation names one. */
   | { found: 'unusable'; message: string; owner: string | undefined }
   | { found: true; secret: Secret; keyring: Keyring; owner: string; isExternal: boolean }
 
-/** Where the keyring of a realm lies. */
+/** The Secret that holds the keyring of a realm. */
 export function keyringAt(namespace: string, realm: string): SecretName {
   return { namespace, name: keyringSecretName(realm) }
 }
 
-/** Reads a realm's keyring. One that cannot be read is not one that is missing. */
+/** Reads a realm's keyring. `found: false` only when there is none: one that cannot be read is `unusable`. */
 export async function readKeyring(secrets: SecretAccess, at: SecretName, realm: string): Promise<ReadKeyring> {
-  // Read now: one that was made a moment ago and has not been seen yet is not lost.
+  // A read, because the watch may not have seen a keyring that was just created.
   const secret = await secrets.read(at)
   if (!secret && !secrets.version(at)) return { found: false }
   if (!secret) {
@@ -33,11 +33,11 @@ export async function readKeyring(secrets: SecretAccess, at: SecretName, realm: 
   const named = secret.annotations[KEYRING_OWNER_ANNOTATION]
   const unusable = (message: string): ReadKeyring => ({ found: 'unusable', owner: named, message })
   if (secret.labels[KEYRING_LABEL] !== 'true') {
-    return unusable(`Secret ${pathOf(at)} lacks the label ${KEYRING_LABEL}=true, so it is not taken for a keyring`)
+    return unusable(`Secret ${pathOf(at)} lacks the label ${KEYRING_LABEL}=true, so it is not used as a keyring`)
   }
   try {
     const keyring = parseKeyring(secret.data[KEYRING_ENTRY] ?? Buffer.alloc(0), realm)
-    // With somebody else at its data, what is written here would be written over, or the other way round.
+    // With another writer of its data, each would overwrite the other.
     const isExternal = secret.foreignManagers.length > 0 || secret.controllerUid !== undefined
     return { found: true, secret, keyring, owner: named ?? pathOf(keyring.owner), isExternal }
   } catch (error) {

@@ -18,24 +18,24 @@ import type { StoreAccess } from '../../rows/store_access.ts'
 import { KEYRING_ENTRY, KEYRING_LABEL } from '../../../keyring/keyring_secret.ts'
 import type { ReadKeyring } from './read_keyring.ts'
 
-/** What a realm wants of its keyring. */
+/** What a Realm requires of its keyring. */
 export interface KeyringSpec {
   realm: string
   owner: { namespace: string; name: string }
   fields: FieldPair[]
   algorithm: SigningAlgorithm
   settings: Omit<RotationSettings, 'seen'>
-  /** Fingerprints whose loss the owner of the realm accepts. */
+  /** Fingerprints of lost keys that the annotation `accept-key-loss` accepts. */
   acceptedLoss: string[]
-  /** Versions that `Realm.status.keys` holds, for a database that knows none. */
+  /** The versions in `Realm.status.keys`: they replace the record of a database that was lost. */
   inStatus: { version: number; fingerprint: string; state: string }[]
 }
 
 export interface KeyringResult {
-  /** As it is by now; undefined when there is none, or none that can be read. */
+  /** As stored now; undefined when there is none, or none that can be read. */
   keyring: Keyring | undefined
   isExternal: boolean
-  /** Why it cannot be used: nothing was written then, and servers go on with the last good one. */
+  /** Why it cannot be used. The operator wrote nothing, and servers keep the last good keyring. */
   trouble?: { reason: string; message: string }
   seen: SeenKeyVersion[]
   fields: Pick<RememberedFields, 'served' | 'refused'>
@@ -49,9 +49,9 @@ interface Deps {
 }
 
 /**
- * Brings the keyring of a realm forward: makes it, takes it over, buries what was destroyed, remembers fields, rotates.
- * Every step is written before what follows from it: a new encryption key is written as `pending`, then its
- * fingerprint is recorded, then it is used. Killed in between, it goes on from there.
+ * Creates, adopts and rotates the keyring of a realm: tombstones for destroyed keys, new pairs of field and tag, key
+ * states. Each step is stored before the next relies on it: a new encryption key is written as `pending`, then its
+ * fingerprint is recorded, then the key is used. An operator that is killed in between continues from there.
  */
 export async function reconcileKeyring(
   at: SecretName,
@@ -62,7 +62,13 @@ export async function reconcileKeyring(
   const present = read.found === true ? read.keyring : undefined
   const seen = await knownVersions(present, wanted, deps)
   const isExternal = read.found === true && read.isExternal
-  const nothing = { keyring: present, isExternal, seen, fields: fieldsWithout(present, wanted.fields), changes: [] }
+  const nothing = {
+    keyring: present,
+    isExternal,
+    seen,
+    fields: fieldsWithoutWrite(present, wanted.fields),
+    changes: [],
+  }
 
   const accepted = seen.flatMap((version) => (version.acceptedLossAt ? [version.fingerprint] : []))
   const continuity = checkContinuity(present, seen, accepted)
@@ -71,7 +77,7 @@ export async function reconcileKeyring(
     return { ...nothing, trouble: { reason: continuity.outcome, message } }
   }
   if (read.found === 'unusable') {
-    const message = `${read.message}. Repair the Secret, or delete it to have new keys made`
+    const message = `${read.message}. Repair the Secret, or delete it and the operator creates new keys`
     return { ...nothing, trouble: { reason: 'KeyringUnusable', message } }
   }
   if (isExternal && present) {
@@ -104,8 +110,8 @@ async function advance(
   const remembered = rememberFields(startingPoint(written, seen, wanted, now), wanted.fields)
   const changes: Advance['changes'] = []
   let keyring = remembered.keyring
-  for (let steps = 0; steps < MOST_STEPS; steps++) {
-    // What was written by a process that was killed just then is recorded before anything follows from it.
+  for (let steps = 0; steps < MAX_STEPS; steps++) {
+    // The process that wrote this state may have been killed before it recorded the fingerprints.
     if (written) seen = await record(written, seen, [], wanted.realm, deps)
     const replicas = (await listLiveReplicas(store.db, now)).map(({ id, fingerprints }) => ({
       id,
@@ -122,8 +128,8 @@ async function advance(
       await write(keyring)
     } catch (error) {
       if (!(error instanceof ResourceConflict) || version) throw error
-      const message = `Secret ${pathOf(at)} is there and cannot be read: repair it, or delete it to have new keys made`
-      const fields = fieldsWithout(undefined, wanted.fields)
+      const message = `Secret ${pathOf(at)} exists and cannot be read: repair it, or delete it and the operator creates new keys`
+      const fields = fieldsWithoutWrite(undefined, wanted.fields)
       return {
         keyring: undefined,
         isExternal: false,
@@ -136,18 +142,18 @@ async function advance(
     seen = await record(keyring, seen, step.changes, wanted.realm, deps)
     changes.push(...step.changes)
   }
-  throw new Error(`the keyring of realm "${wanted.realm}" does not come to rest`)
+  throw new Error(`the keyring of realm "${wanted.realm}" still changes after ${MAX_STEPS} steps`)
 }
 
-// Made, recorded, used: three are enough for all kinds together.
-const MOST_STEPS = 10
+/** Created, recorded, used: three steps suffice for all kinds together. */
+const MAX_STEPS = 10
 
 function startingPoint(present: Keyring | undefined, seen: SeenKeyVersion[], wanted: KeyringSpec, now: Date): Keyring {
   const keyring = withTombstones(present ?? emptyKeyring(wanted.realm, wanted.owner), seen, now)
   return pathOf(keyring.owner) === pathOf(wanted.owner) ? keyring : { ...keyring, owner: wanted.owner }
 }
 
-/** Every version ever seen, after what is newly accepted as lost was put on record. */
+/** Every version ever seen. Records newly accepted losses first. */
 async function knownVersions(
   present: Keyring | undefined,
   wanted: KeyringSpec,
@@ -174,7 +180,7 @@ async function knownVersions(
   return listKeyVersions(store.db, realm)
 }
 
-/** Records versions and states that are new, and what was done. Returns every version seen by now. */
+/** Records new versions and states, and audits the changes. Returns every version ever seen. */
 async function record(
   keyring: Keyring,
   seen: SeenKeyVersion[],
@@ -195,8 +201,8 @@ async function record(
   return listKeyVersions(store.db, realm)
 }
 
-/** Without writing, only fields whose pair the keyring holds already can be served. */
-function fieldsWithout(keyring: Keyring | undefined, wanted: FieldPair[]): KeyringResult['fields'] {
+/** The fields that can be served without writing the keyring: those whose pair it already holds. */
+function fieldsWithoutWrite(keyring: Keyring | undefined, wanted: FieldPair[]): KeyringResult['fields'] {
   if (!keyring) return { served: [], refused: [] }
   const { served, refused } = rememberFields(keyring, wanted)
   const held = new Set(keyring.fields.map(({ field }) => field))
