@@ -3,7 +3,7 @@ import type { ClientWithoutSecret } from '../../store/clients.ts'
 import { resolveClientSecret } from './secret.ts'
 import { clientSettings } from './settings.ts'
 import type { ReconcilerDeps } from '../deps.ts'
-import { notReady, ready } from '../controller/reconciler.ts'
+import { notReady, ready, REGISTRATION_KEPT } from '../controller/reconciler.ts'
 import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import { clientSecretName, realmPathOf, relation } from '../view/relations.ts'
 import { pathOf } from '../view/resource_types.ts'
@@ -24,7 +24,7 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       if (!realm.admitted) {
         return notReady(realm.reason, realm.message, {
           changed: await withdrawClient(deps, uid),
-          fields: NOTHING_TO_SAY,
+          fields: CLEARED_FIELDS,
         })
       }
 
@@ -33,7 +33,7 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
 
       const known = rows.clients.get(uid)
       const secret = await resolveClientSecret(client, realm.name, known, deps)
-      // Without a row there is nothing to keep in force: it is made when the secret is there.
+      // Without a row no former registration stays in force.
       if (secret.problem && !known) return notReady(secret.problem.reason, secret.problem.message)
 
       const { audiences, refused } = audiencesOf(client, realm.name, view, rows)
@@ -42,28 +42,29 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       const previousValidSeconds = client.spec.clientSecret?.previousValidSeconds ?? 0
       const changed = mustWrite(known, row, previousValidSeconds, store.now())
       if (changed) {
-        // A hash that somebody else put into the row (then it has no source) is no former secret.
+        // A hash without a source was written by another client of the database, and is no former secret.
         const stays = known?.secretSource ? previousValidSeconds : 0
         const written = await saveClient(deps, { row, secret: secret.value, previousValidSeconds: stays })
         if (!written) return notReady('ClientIdTaken', clientIdTaken(client, view, rows, realm.name))
       }
 
-      const rest = said(client, rows.clients.get(uid), changed)
-      if (secret.problem) return notReady(secret.problem.reason, `${secret.problem.message}; ${KEPT}`, rest)
+      const rest = statusOf(client, rows.clients.get(uid), changed)
+      if (secret.problem)
+        return notReady(secret.problem.reason, `${secret.problem.message}; ${REGISTRATION_KEPT}`, rest)
       if (refused.length > 0) return notReady('AudienceNotAllowed', audienceNotAllowed(client, refused), rest)
       return ready('Registered', `registered in realm "${realm.name}"`, rest)
     },
 
     async finalize({ metadata: { uid, namespace, name } }) {
       await removeFormerClient(deps, { resourceUid: uid, namespace, name })
-      // A generated Secret goes with its owner.
+      // Its owner reference makes the API server delete a generated Secret.
       await removeClient(deps, uid)
     },
   }
 }
 
-const NOTHING_TO_SAY = { secretName: undefined, previousSecretValidUntil: undefined }
-const KEPT = 'what was registered before stays in force'
+/** The status of a Client that is not registered. */
+const CLEARED_FIELDS = { secretName: undefined, previousSecretValidUntil: undefined }
 
 function desiredRow(
   { metadata, spec }: ClientResource,
@@ -88,11 +89,11 @@ function mustWrite(
   now: Date,
 ): boolean {
   if (known?.digest !== clientDigest(row)) return true
-  // A former secret whose time is over, or is to be over, does not stay in the row.
+  // The row drops a former secret when its time is over, or when the spec no longer keeps one.
   return known.previousValidUntil !== null && (previousValidSeconds === 0 || known.previousValidUntil <= now)
 }
 
-function said(
+function statusOf(
   client: ClientResource,
   known: KnownClient | undefined,
   changed: boolean,
@@ -117,8 +118,8 @@ function clientIdTaken(client: ClientResource, view: View, rows: Rows, realm: st
 }
 
 /**
- * Audiences that the client may have. One that is a Client of another namespace has to accept its tokens: else
- * whoever can create a Client anywhere could make tokens for anybody's service.
+ * The audiences that the client may have. A Client of another namespace must accept its tokens: otherwise anyone who
+ * can create a Client in some namespace could obtain tokens for every service of the realm.
  */
 function audiencesOf(
   client: ClientResource,
@@ -137,7 +138,7 @@ function audiencesOf(
 
 function audienceNotAllowed({ spec }: ClientResource, refused: string[]): string {
   return (
-    `left out of its tokens until they list "${spec.clientId}" in acceptsTokensFrom: ` +
-    `the Clients ${refused.map((audience) => `"${audience}"`).join(', ')} of other namespaces`
+    `tokens lack the audiences ${refused.map((audience) => `"${audience}"`).join(', ')}: ` +
+    `these Clients of other namespaces do not list "${spec.clientId}" in acceptsTokensFrom`
   )
 }

@@ -13,9 +13,9 @@ import type { StoreAccess } from '../rows/store_access.ts'
 /** A row to write. */
 export interface ClientWrite {
   row: ClientWithoutSecret
-  /** Null: the client has none. Undefined: whatever the row holds stays. */
+  /** Null: the client has none. Undefined: the row keeps its secret. */
   secret: string | null | undefined
-  /** For how long a secret that is replaced stays valid, and one that was replaced before. */
+  /** How long a replaced secret stays valid. */
   previousValidSeconds: number
 }
 
@@ -24,7 +24,7 @@ interface Deps {
   rows: Rows
 }
 
-/** Writes one row in one transaction; undefined when another resource holds the client id. Throws NotYet when the secret to keep is gone. */
+/** Writes one row in one transaction; undefined when another resource holds the client id. Throws NotYet when the row with the secret to keep is gone. */
 export async function saveClient(deps: Deps, write: ClientWrite): Promise<ClientRow | undefined> {
   const { store, rows } = deps
   const uid = write.row.resourceUid
@@ -41,7 +41,7 @@ export async function saveClient(deps: Deps, write: ClientWrite): Promise<Client
     })
     if (written === 'row_dropped') {
       rows.clients.deleted(uid)
-      throw new NotYet('its row was dropped by somebody else')
+      throw new NotYet('another client of the database deleted the row; the operator writes it again')
     }
     if (written) rows.clients.written(written)
     return written
@@ -51,7 +51,7 @@ export async function saveClient(deps: Deps, write: ClientWrite): Promise<Client
 const NO_SECRET = { secretSalt: null, secretHash: null }
 const NO_PREVIOUS = { previousSecretSalt: null, previousSecretHash: null, previousValidUntil: null }
 
-/** The secret and the one before it: of a row that is there, a rotation leaves the former one valid for a while. */
+/** The columns of the secret and of the former secret, which a rotation keeps valid for a while. */
 function secretColumns(
   { secret, previousValidSeconds }: ClientWrite,
   present: ClientRow | undefined,
@@ -59,7 +59,7 @@ function secretColumns(
 ): Pick<ClientRow, SecretColumn> {
   if (secret === null) return { ...NO_SECRET, ...NO_PREVIOUS }
   const current = present?.secretSalt && present.secretHash && { salt: present.secretSalt, hash: present.secretHash }
-  // The same value from another state of the Secret is no rotation.
+  // The same value in a changed Secret is no rotation.
   if (present && (secret === undefined || (current && isClientSecret(secret, current)))) {
     const { secretSalt, secretHash } = present
     return { secretSalt, secretHash, ...previousColumns(present, previousValidSeconds, now) }
@@ -78,20 +78,20 @@ function previousColumns(present: ClientRow, previousValidSeconds: number, now: 
   return { previousSecretSalt, previousSecretHash, previousValidUntil }
 }
 
-/** Removes a Client's row; its sessions end. True when there was one. */
+/** Deletes a Client's row, and its sessions end. True when there was one. */
 export async function removeClient(deps: Deps, resourceUid: string): Promise<boolean> {
   return deleteRow(deps, resourceUid, (db, { realm, clientId }) =>
     endSessionsOf(db, { realm, clientId }, 'client_removed', deps.store),
   )
 }
 
-/** Removes the row of another Client that was of this `namespace/name`: of two, the former one is gone. */
+/** Removes the row of a former Client with this `namespace/name` and another uid. */
 export async function removeFormerClient(deps: Deps, of: RowSource): Promise<void> {
   const former = deps.rows.clients.atPath(pathOf(of))
   if (former && former.resourceUid !== of.resourceUid) await removeClient(deps, former.resourceUid)
 }
 
-/** Takes a Client's row out of a realm that does not take it; its sessions stay, and are good again if it comes back. */
+/** Deletes the row of a Client that its realm does not admit. Sessions stay, and are valid again when the Client is. */
 export async function withdrawClient(deps: Deps, resourceUid: string): Promise<boolean> {
   if (!deps.rows.clients.get(resourceUid)) return false
   return deleteRow(deps, resourceUid, async () => {})

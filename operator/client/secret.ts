@@ -11,22 +11,22 @@ import { ResourceConflict } from '../source/resource_source.ts'
 import type { Secret, SecretName, SecretVersion } from '../source/resource_source.ts'
 import { clientSecretName } from '../view/relations.ts'
 
-/** What a Client's row is to hold as secret. */
+/** The secret that a Client's row must hold. */
 export interface ResolvedClientSecret {
-  /** Which state of which Secret the value comes from. */
+  /** The state of the Secret that the value was read from. */
   source: string | null
-  /** Null: the client has none. Undefined: what the row holds stays. */
+  /** Null: the client has none. Undefined: the row keeps its secret. */
   value: string | null | undefined
-  /** Why the secret that is asked for cannot be used; the one before, if any, stays. */
+  /** Why the secret of the spec cannot be used. The former one, if any, stays. */
   problem?: { reason: string; message: string }
 }
 
 type Deps = Pick<ReconcilerDeps, 'secrets' | 'baseUrl'>
 
-const SHORTEST = 16
-const LONGEST = 1_024
+const MIN_LENGTH = 16
+const MAX_LENGTH = 1_024
 
-/** Finds a Client's secret, or makes it. A credential is never invented in the place of one that is late. */
+/** Reads a Client's secret, or generates it. Never generates one in place of a referenced Secret that is missing. */
 export async function resolveClientSecret(
   client: ClientResource,
   realm: string,
@@ -47,9 +47,9 @@ async function referencedSecret(
   { secrets }: Deps,
 ): Promise<ResolvedClientSecret> {
   const version = secrets.version(at)
-  if (version && known?.secretSource === sourceText(version, key)) return kept(known)
+  if (version && known?.secretSource === sourceText(version, key)) return unchanged(known)
   const found = await referencedValue(secrets, at, key)
-  if (!found.found) return { ...kept(known), problem: { reason: found.reason, message: found.message } }
+  if (!found.found) return { ...unchanged(known), problem: { reason: found.reason, message: found.message } }
   return usable(found.bytes, sourceText(found.version, key), known, `Secret ${pathOf(at)}, entry "${key}"`)
 }
 
@@ -61,7 +61,7 @@ async function generatedSecret(
   { secrets, baseUrl }: Deps,
 ): Promise<ResolvedClientSecret> {
   const issuer = issuerOf(baseUrl, realm)
-  // The address of the realm is in the Secret too: made from another one, it is to be looked at again.
+  // The Secret also holds the issuer, so another issuer is another source.
   const sourceOf = (version: SecretVersion): string => sourceText(version, `${SECRET_ENTRY} ${issuer}`)
   const rest = {
     client_id: Buffer.from(client.spec.clientId),
@@ -79,21 +79,21 @@ async function generatedSecret(
       if (!(error instanceof ResourceConflict)) throw error
     }
   }
-  if (version && known?.secretSource === sourceOf(version)) return kept(known)
+  if (version && known?.secretSource === sourceOf(version)) return unchanged(known)
 
-  // Read now: what was made a moment ago may not have been seen yet, and is not somebody else's for that.
+  // A read, because the watch may not have seen a Secret that was just created.
   const present = await secrets.read(at)
   if (!present && version) throw new NotYet(`Secret ${pathOf(at)} cannot be read at present`)
-  if (!present) return { ...kept(known), problem: inTheWay(at) }
+  if (!present) return { ...unchanged(known), problem: notOwned(at) }
   if (present.controllerUid !== client.metadata.uid || present.labels[KEYRING_LABEL] !== undefined) {
-    return { ...kept(known), problem: inTheWay(at) }
+    return { ...unchanged(known), problem: notOwned(at) }
   }
   const value = present.data[SECRET_ENTRY] ?? Buffer.from(randomBytes(32).toString('base64url'))
   const data = { ...present.data, ...rest, [SECRET_ENTRY]: value }
-  const mended = isSame(present, data)
+  const stored = isSame(present, data)
     ? present.version
     : await secrets.update(asDesired(present, client, data), present.version)
-  return usable(value, sourceOf(mended), known, `Secret ${pathOf(at)}, entry "${SECRET_ENTRY}"`)
+  return usable(value, sourceOf(stored), known, `Secret ${pathOf(at)}, entry "${SECRET_ENTRY}"`)
 }
 
 const SECRET_ENTRY = 'client_secret'
@@ -109,23 +109,23 @@ function isSame({ data }: Secret, desired: Secret['data']): boolean {
 
 function usable(bytes: Buffer, source: string, known: KnownClient | undefined, where: string): ResolvedClientSecret {
   const refused = (what: string): ResolvedClientSecret => ({
-    ...kept(known),
+    ...unchanged(known),
     problem: { reason: 'ClientSecretRefused', message: `the client secret ${what} (${where})` },
   })
-  if (bytes.length > LONGEST * 4) return refused(`is longer than ${LONGEST} characters`)
+  if (bytes.length > MAX_LENGTH * 4) return refused(`is longer than ${MAX_LENGTH} characters`)
   const value = utf8(bytes)?.replace(/\r?\n$/, '')
   if (value === undefined) return refused('is not UTF-8 text')
-  if (value.length < SHORTEST) return refused(`is shorter than ${SHORTEST} characters`)
-  if (value.length > LONGEST) return refused(`is longer than ${LONGEST} characters`)
+  if (value.length < MIN_LENGTH) return refused(`is shorter than ${MIN_LENGTH} characters`)
+  if (value.length > MAX_LENGTH) return refused(`is longer than ${MAX_LENGTH} characters`)
   if (value.includes('\0')) return refused('holds the character U+0000')
   return { source, value }
 }
 
-function kept(known: KnownClient | undefined): ResolvedClientSecret {
+function unchanged(known: KnownClient | undefined): ResolvedClientSecret {
   return { source: known?.secretSource ?? null, value: undefined }
 }
 
-function inTheWay(at: SecretName): { reason: string; message: string } {
-  const message = `Secret ${pathOf(at)} is not this Client's own: name another one in clientSecret.generate.secretName, or remove it`
+function notOwned(at: SecretName): { reason: string; message: string } {
+  const message = `Secret ${pathOf(at)} does not belong to this Client: name another one in clientSecret.generate.secretName, or delete it`
   return { reason: 'SecretNotOwned', message }
 }

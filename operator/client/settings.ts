@@ -3,7 +3,7 @@ import { fieldStatus, specFields } from '../realm/fields.ts'
 import type { ClientResource, RealmResource } from '../view/resource_types.ts'
 import { expandRoles } from '../realm/expand_roles.ts'
 
-/** What a client's row says of what it may do. `audiences` are those that it may have. */
+/** What a client may do, for its row. `audiences` are those that it may have. */
 export function clientSettings({ spec }: ClientResource, realm: RealmResource, audiences: string[]): ClientSettings {
   return {
     ...(spec.name !== undefined && { displayName: spec.name }),
@@ -21,13 +21,13 @@ export function clientSettings({ spec }: ClientResource, realm: RealmResource, a
   }
 }
 
-/** With all that they are composed of; what the realm does not define is left out until it does. */
+/** Expanded; roles that the realm does not define are left out until it does. */
 function allowedRoles(listed: string[], realm: RealmResource): string[] {
   const fieldRoles = fieldStatus(specFields(realm)).flatMap((field) => [field.encryptRole, field.decryptRole])
   return expandRoles(listed, { roles: realm.spec.roles ?? [], fieldRoles }).roles
 }
 
-/** Origins as browsers send them, `+` replaced by those of the redirect URIs. Private schemes have none (RFC 6454). */
+/** Origins as browsers send them; `+` stands for those of the redirect URIs. Private schemes have none (RFC 6454). */
 export function resolvedOrigins(webOrigins: readonly string[], redirectUris: readonly string[]): string[] {
   const origins = webOrigins.flatMap((origin) => (origin === '+' ? redirectUris.map(originOf) : [originOf(origin)]))
   return [...new Set(origins.filter((origin) => origin !== undefined))]

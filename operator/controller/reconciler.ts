@@ -37,6 +37,9 @@ export interface ReconcileResult {
   events?: ResourceEvent[]
 }
 
+/** Ends the message of a resource whose spec cannot be applied while its row stays. */
+export const REGISTRATION_KEPT = 'the former registration stays in force'
+
 type Rest = Omit<ReconcileResult, 'conditions'> & { conditions?: ConditionState[] }
 
 /** `Ready=True`, followed by further conditions. */

@@ -8,11 +8,12 @@ import type { Reconciler } from '../controller/reconciler.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { enforcementCondition } from '../enforcement/approval_enforcement.ts'
 import type { KnownRow } from '../rows/known_table.ts'
-import { REALM_ADMIN_ROLE, relation } from '../view/relations.ts'
+import { relation } from '../view/relations.ts'
 import { pathOf, realmName } from '../view/resource_types.ts'
 import type { RealmResource } from '../view/resource_types.ts'
 import type { View } from '../view/view.ts'
 import { encryptionCondition, preconditionConditions, preconditions } from './conditions.ts'
+import { REALM_ADMIN } from './expand_roles.ts'
 import { fieldsPaired, fieldStatus, pairOf, specFields } from './fields.ts'
 import { keyringStatus, keysCondition } from './keyring/keyring_status.ts'
 import { keyringAt, readKeyring } from './keyring/read_keyring.ts'
@@ -46,7 +47,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
 
       const now = store.now()
       const license = await licenseState(realm, name, now, deps)
-      const adminUntil = await roleHeldUntil(store.db, name, REALM_ADMIN_ROLE, now)
+      const adminUntil = await roleHeldUntil(store.db, name, REALM_ADMIN, now)
       const preconditionStates = preconditionConditions(realm, license, adminUntil)
       const encryption = preconditions(preconditionStates, license, adminUntil)
       const wanted = specFields(realm)

@@ -1,29 +1,113 @@
-import { utf8 } from '../view/referenced_secret.ts'
+import { findUserByUid } from '../../store/users.ts'
+import type { ReconcilerDeps } from '../deps.ts'
+import { hashParameters } from '../../store/stored_hash.ts'
+import { referencedValue, sourceText, utf8 } from '../view/referenced_secret.ts'
+import { pathOf } from '../view/resource_types.ts'
+import type { RealmResource, UserResource } from '../view/resource_types.ts'
+import type { PasswordState } from '../rows/row_digest.ts'
+import type { KnownUser } from '../rows/rows.ts'
+import { KEEP_HASH } from './rows.ts'
+import type { UserWrite } from './rows.ts'
 
-export type Password = { usable: true; password: string; newlineDropped: boolean } | { usable: false; message: string }
-
-/** Longest password that a login takes, in characters. */
-const LONGEST = 1_024
+export interface ResolvedPassword {
+  /** The state of the Secret that the password was read from. */
+  source: string | null
+  state: PasswordState
+  write: Pick<UserWrite, 'passwordHash' | 'passwordChanged'>
+  /** Why the password of the spec cannot be used. The former one, if any, stays. */
+  problem?: { reason: string; message: string }
+}
 
 /**
- * The password in an entry of a Secret, in NFC, as logins compare it. One newline at its end is what editors and
- * `echo` leave there: it is dropped, and reported. The message says nothing of the value.
+ * The password that a User's row must hold. It is hashed only when the Secret has another password, or when the stored
+ * hash cannot be used: a Secret that changed in other ways keeps hash and sessions.
  */
-export function passwordIn(bytes: Buffer): Password {
-  const text = bytes.length > LONGEST * 8 ? undefined : utf8(bytes)
-  if (text === undefined) {
-    return bytes.length > LONGEST * 8 ? refused(TOO_LONG) : refused('is not UTF-8 text')
+export async function resolvePassword(
+  { metadata, spec }: UserResource,
+  known: KnownUser | undefined,
+  realm: RealmResource,
+  { store, rows, secrets, passwords }: Pick<ReconcilerDeps, 'store' | 'rows' | 'secrets' | 'passwords'>,
+): Promise<ResolvedPassword> {
+  const ref = spec.passwordSecretRef
+  if (!ref) return none(known?.hasUsableHash === true)
+  const name = { namespace: metadata.namespace, name: ref.name }
+  const version = secrets.version(name)
+  if (
+    known?.hasUsableHash &&
+    !known.mustVerify &&
+    version &&
+    isMadeFrom(known.passwordSource, sourceText(version, ref.key))
+  ) {
+    return unchanged(known)
   }
+
+  const value = await referencedValue(secrets, name, ref.key)
+  if (!value.found) return { ...unchanged(known), problem: { reason: value.reason, message: value.message } }
+  const read = parsePassword(value.bytes)
+  if (!read.usable) {
+    const message = `${read.message} (Secret ${pathOf(name)}, entry "${ref.key}")`
+    return { ...unchanged(known), problem: { reason: 'PasswordRefused', message } }
+  }
+
+  const source = `${sourceText(value.version, ref.key)}${read.newlineDropped ? NEWLINE_DROPPED : ''}`
+  if (known?.hasUsableHash) {
+    const present = await findUserByUid(store.db, known.realm, known.resourceUid)
+    if (
+      present?.passwordHash &&
+      hashParameters(present.passwordHash) !== undefined &&
+      (await passwords.matches(present.passwordHash, read.password))
+    ) {
+      rows.users.amend({ ...known, mustVerify: false })
+      return { ...unchanged(known), source }
+    }
+  }
+  const passwordHash = await passwords.hash(read.password, realm.spec.passwordHashing)
+  return { source, state: 'usable', write: { passwordHash, passwordChanged: known?.hasUsableHash === true } }
+}
+
+const NEWLINE_DROPPED = ' newline'
+
+/** Whether the newline at the end of the password's entry was dropped. */
+export function wasNewlineDropped(source: string | null): boolean {
+  return source?.endsWith(NEWLINE_DROPPED) === true
+}
+
+function isMadeFrom(source: string | null, text: string): boolean {
+  return source === text || source === `${text}${NEWLINE_DROPPED}`
+}
+
+function unchanged(known: KnownUser | undefined): ResolvedPassword {
+  if (!known?.hasUsableHash) return none(false)
+  return { source: known.passwordSource, state: 'usable', write: { passwordHash: KEEP_HASH, passwordChanged: false } }
+}
+
+function none(passwordChanged: boolean): ResolvedPassword {
+  return { source: null, state: 'none', write: { passwordHash: null, passwordChanged } }
+}
+
+type ParsedPassword = { usable: true; password: string; newlineDropped: boolean } | { usable: false; message: string }
+
+/** In characters; logins accept no longer password. */
+const MAX_LENGTH = 1_024
+
+/**
+ * The password in an entry of a Secret, in NFC, as logins compare it. One newline at the end, which editors and `echo`
+ * add, is dropped and reported. Messages do not quote the value.
+ */
+function parsePassword(bytes: Buffer): ParsedPassword {
+  if (bytes.length > MAX_LENGTH * 8) return refused(TOO_LONG)
+  const text = utf8(bytes)
+  if (text === undefined) return refused('is not UTF-8 text')
   const line = text.replace(/\r?\n$/, '')
   const password = line.normalize('NFC')
   if (password === '') return refused('is empty')
   if (password.includes('\0')) return refused('holds the character U+0000')
-  if (password.length > LONGEST) return refused(TOO_LONG)
+  if (password.length > MAX_LENGTH) return refused(TOO_LONG)
   return { usable: true, password, newlineDropped: line !== text }
 }
 
-const TOO_LONG = `is longer than ${LONGEST} characters`
+const TOO_LONG = `is longer than ${MAX_LENGTH} characters`
 
-function refused(what: string): Password {
+function refused(what: string): ParsedPassword {
   return { usable: false, message: `the password ${what}` }
 }

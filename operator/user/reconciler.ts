@@ -1,12 +1,12 @@
 import type { ReconcilerDeps } from '../deps.ts'
-import { notReady, ready } from '../controller/reconciler.ts'
+import { notReady, ready, REGISTRATION_KEPT } from '../controller/reconciler.ts'
 import type { Reconciler } from '../controller/reconciler.ts'
 import { realmPathOf, relation, subjectOf } from '../view/relations.ts'
 import { pathOf, realmName } from '../view/resource_types.ts'
 import type { UserResource } from '../view/resource_types.ts'
 import { userDigest } from '../rows/row_digest.ts'
 import type { KnownUser } from '../rows/rows.ts'
-import { resolvePassword, wasNewlineDropped } from './user_password.ts'
+import { resolvePassword, wasNewlineDropped } from './password.ts'
 import { removeFormerUser, removeUser, saveUser, withdrawUser } from './rows.ts'
 import type { UserWrite } from './rows.ts'
 import type { View } from '../view/view.ts'
@@ -29,7 +29,7 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
 
       const known = knownIn(realm.name, rows.users.get(user.metadata.uid))
       const password = await resolvePassword(user, known, realm.resource, deps)
-      // Without a row there is nothing to keep in force: it is made when the password is there.
+      // Without a row no former registration stays in force.
       if (password.problem && !known) return notReady(password.problem.reason, password.problem.message)
 
       const subject = known?.subject ?? subjectOf(user)
@@ -44,14 +44,15 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
 
       const rest = { changed, fields: { subject } }
       if (subject !== subjectOf(user)) return notReady('SubjectImmutable', subjectImmutable(user, subject), rest)
-      if (password.problem) return notReady(password.problem.reason, `${password.problem.message}; ${KEPT}`, rest)
+      if (password.problem)
+        return notReady(password.problem.reason, `${password.problem.message}; ${REGISTRATION_KEPT}`, rest)
       return ready('Registered', registered(user, realm.name, password.source), rest)
     },
 
     async finalize(user, view) {
       const { name, namespace = user.metadata.namespace } = user.spec.realmRef
       const realm = view.find('Realm', namespace, name)
-      // For a row that somebody dropped before; without its realm nobody can use its sessions anyway.
+      // For a row that another client of the database deleted. Without its realm no session can be used.
       const claim = realm && { realm: realmName(realm), subject: subjectOf(user), ...pathParts(user) }
       await removeFormerUser(deps, { resourceUid: user.metadata.uid, ...pathParts(user) })
       await removeUser(deps, user.metadata.uid, claim)
@@ -63,7 +64,7 @@ function pathParts({ metadata: { namespace, name } }: UserResource): { namespace
   return { namespace, name }
 }
 
-/** The name that somebody else holds, if any: of two that claim one, both see the same holder. */
+/** The username or `sub` that another User holds, if any. */
 function takenName(
   user: UserResource,
   realm: string,
@@ -113,17 +114,15 @@ function desiredRow(
 
 function registered({ spec }: UserResource, realm: string, source: string | null): string {
   if (!spec.passwordSecretRef) return `registered in realm "${realm}", without a password`
-  return `registered in realm "${realm}"${wasNewlineDropped(source) ? '; a newline at the end of the password was dropped' : ''}`
+  return `registered in realm "${realm}"${wasNewlineDropped(source) ? '; the newline at the end of the password was dropped' : ''}`
 }
-
-const KEPT = 'what was registered before stays in force'
 
 function usernameTaken({ spec }: UserResource, holder = 'another User'): string {
   return `username "${spec.username}" belongs to ${holder}`
 }
 
 function subjectTaken(subject: string, holder: string): string {
-  return `subject "${subject}" belongs to ${holder} for ever: values may be encrypted for it`
+  return `subject "${subject}" belongs to ${holder} permanently: values may be encrypted for it`
 }
 
 function subjectImmutable({ spec }: UserResource, subject: string): string {

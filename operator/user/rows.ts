@@ -11,14 +11,14 @@ import { pathOf } from '../view/resource_types.ts'
 import type { Rows } from '../rows/rows.ts'
 import type { StoreAccess } from '../rows/store_access.ts'
 
-/** Leaves the password hash as it is, whoever made it last. */
+/** Keeps the password hash of the row, which a server may have renewed. */
 export const KEEP_HASH = Symbol('keep the hash')
 
 /** A row to write. */
 export interface UserWrite {
   row: Omit<UserRow, 'passwordHash'>
   passwordHash: string | null | typeof KEEP_HASH
-  /** The password is another one than before: whoever logged in with that one has to log in again. */
+  /** The password is another one than before: the sessions of the user end. */
   passwordChanged: boolean
 }
 
@@ -29,14 +29,14 @@ interface Deps {
   rows: Rows
 }
 
-/** Writes one row in one transaction. Throws NotYet when the hash to keep is gone, because somebody dropped the row. */
+/** Writes one row in one transaction. Throws NotYet when the row with the hash to keep is gone. */
 export async function saveUser({ store, rows }: Deps, { row, ...write }: UserWrite): Promise<UserWritten> {
   await removeFormerUser({ store, rows }, row)
   return rows.users.write(row.resourceUid, async () => {
     const written = await store.transaction((db) => writeUser(db, { row, ...write }, store))
     if (written === 'row_dropped') {
       rows.users.deleted(row.resourceUid)
-      throw new NotYet('its row was dropped by somebody else')
+      throw new NotYet('another client of the database deleted the row; the operator writes it again')
     }
     if (typeof written === 'string' || 'subjectOwner' in written) return written
     rows.users.written(written)
@@ -55,17 +55,17 @@ async function writeUser(
   const present = passwordHash === KEEP_HASH ? await findUserByUid(db, row.realm, row.resourceUid) : undefined
   if (passwordHash === KEEP_HASH && !present) return 'row_dropped'
   const whole = { ...row, passwordHash: passwordHash === KEEP_HASH ? (present?.passwordHash ?? null) : passwordHash }
-  const outcome = await upsertUser(db, whole)
-  if (outcome === 'username_taken') return outcome
-  if (outcome === 'subject_taken') return { subjectOwner: owner }
+  const written = await upsertUser(db, whole)
+  if (written === 'username_taken') return written
+  if (written === 'subject_taken') return { subjectOwner: owner }
   const { realm, subject } = row
   if (passwordChanged) await endSessionsOf(db, { realm, subject }, 'password_changed', store)
   return whole
 }
 
 /**
- * Removes a User's row with all that it gave; its sessions end. True when there was one. `claim` is for a row that
- * somebody dropped before: the sessions end all the same, if the `sub` was this User's.
+ * Deletes a User's row and its grants, and its sessions end. True when there was a row. Where another client of the
+ * database has deleted the row before, the sessions of the `sub` in `claim` end, if it was this User's.
  */
 export async function removeUser(
   { store, rows }: Deps,
@@ -77,7 +77,7 @@ export async function removeUser(
       const row = await deleteUser(db, resourceUid)
       const whose = row ?? (claim && (await claimedBy(db, claim)))
       if (!whose) return false
-      // A User made anew with the same sub must not find the roles of this one.
+      // A later User with the same sub must not inherit the roles.
       await deleteGrantsOfSubject(db, whose.realm, whose.subject)
       await endSessionsOf(db, { realm: whose.realm, subject: whose.subject }, 'user_removed', store)
       return row !== undefined
@@ -87,7 +87,7 @@ export async function removeUser(
   })
 }
 
-/** Removes the row of another User that was of this `namespace/name`: of two, the former one is gone. */
+/** Removes the row of a former User with this `namespace/name` and another uid. */
 export async function removeFormerUser(deps: Deps, of: RowSource): Promise<void> {
   const former = deps.rows.users.atPath(pathOf(of))
   if (former && former.resourceUid !== of.resourceUid) await removeUser(deps, former.resourceUid)
@@ -101,7 +101,7 @@ async function claimedBy(
   return owner?.namespace === claimant.namespace && owner.name === claimant.name ? { realm, subject } : undefined
 }
 
-/** Takes a User's row out of a realm that does not take it; its sessions stay, and are good again if it comes back. */
+/** Deletes the row of a User that its realm does not admit. Sessions stay, and are valid again when the User is. */
 export async function withdrawUser({ store, rows }: Deps, resourceUid: string): Promise<boolean> {
   if (!rows.users.get(resourceUid)) return false
   await rows.users.write(resourceUid, async () => {

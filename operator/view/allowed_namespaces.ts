@@ -6,8 +6,9 @@ type Labels = Readonly<Record<string, string>>
 const NAME_LABEL = 'kubernetes.io/metadata.name'
 
 /**
- * Whether a Realm admits resources of a namespace. `labels` are undefined for a namespace that does not exist, which
- * no selector matches, and `unknown` where nobody may look: then so is the answer, unless only the name is asked for.
+ * Whether a Realm admits resources of a namespace. `labels` are undefined for a namespace that does not exist, which no
+ * selector matches. They are `unknown` where the operator may not read namespaces: then the answer is `unknown`, except
+ * for a selector of the name label only.
  */
 export function admitsNamespace(
   allowed: RealmAllowedNamespaces | undefined,
@@ -23,7 +24,7 @@ export function admitsNamespace(
       const { selector } = allowed
       if (labels === undefined || selector === undefined) return false
       if (labels !== 'unknown') return matchesSelector(selector, labels)
-      // A label that is not seen must not count as one that is not there.
+      // An unknown label must not count as an absent one.
       return keysOf(selector).every((key) => key === NAME_LABEL)
         ? matchesSelector(selector, { [NAME_LABEL]: namespace })
         : 'unknown'
@@ -37,7 +38,7 @@ function keysOf({ matchLabels = {}, matchExpressions = [] }: RealmNamespaceSelec
   return [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)]
 }
 
-/** A Kubernetes label selector: all parts have to match, an empty one matches everything. */
+/** A Kubernetes label selector: all parts must match, and an empty selector matches everything. */
 export function matchesSelector(
   { matchLabels = {}, matchExpressions = [] }: RealmNamespaceSelector,
   labels: Labels,

@@ -8,8 +8,8 @@ export type ReferencedValue =
   | { found: false; reason: 'SecretNotFound' | 'SecretRefused'; message: string }
 
 /**
- * Reads one entry of a Secret that a resource names. Keyrings are refused: a value taken from one would be readable
- * through whatever it is used for. Throws NotYet when the Secret is there and cannot be read at present.
+ * Reads one entry of a Secret that a resource names. Refuses keyrings: their key bytes must not become a password or a
+ * client secret. Throws NotYet when the Secret exists and cannot be read.
  */
 export async function referencedValue(secrets: SecretAccess, name: SecretName, key: string): Promise<ReferencedValue> {
   if (!secrets.version(name)) return notFound(`there is no Secret ${pathOf(name)}`)
@@ -25,11 +25,11 @@ export async function referencedValue(secrets: SecretAccess, name: SecretName, k
 
 async function readPresent(secrets: SecretAccess, name: SecretName): Promise<Secret> {
   const secret = await secrets.read(name)
-  if (!secret) throw new NotYet(`Secret ${pathOf(name)} cannot be read at present`)
+  if (!secret) throw new NotYet(`Secret ${pathOf(name)} cannot be read now`)
   return secret
 }
 
-/** Says which state of which entry something was made from, so that it is made again only when that changes. */
+/** Identifies one state of one entry of a Secret. */
 export function sourceText({ uid, resourceVersion }: SecretVersion, key: string): string {
   return `${uid} ${resourceVersion} ${key}`
 }

@@ -2,15 +2,15 @@ import type { Relations } from './relations.ts'
 import { keyText } from '../source/resource.ts'
 import type { ResourceKey } from '../source/resource.ts'
 
-/** Who uses what, kept as resources come and go, so that nobody has to search all of them. */
+/** Which resources use what: an index over the relations of all resources. */
 export interface RelationIndex {
-  /** Replaces what is known of a resource (undefined: it is gone); returns what it was known by before or is now. */
+  /** Replaces the relations of a resource (undefined: it is gone). Returns its `is`, former and present. */
   update(key: ResourceKey, relations: Relations | undefined): string[]
-  /** Everything that uses one of these, each once. */
+  /** Every resource that uses one of these, once. */
   usersOf(names: Iterable<string>): ResourceKey[]
-  /** Every resource that is this. */
+  /** Every resource that has this among its `is`. */
   holdersOf(name: string): ResourceKey[]
-  /** What a resource is known by at present. */
+  /** The `is` of a resource. */
   namesOf(key: ResourceKey): string[]
 }
 
@@ -52,7 +52,7 @@ export function relationIndex(): RelationIndex {
   }
 }
 
-/** Most names have one entry, and a set for each would be most of the memory. */
+/** Most names have one entry. A Set for each would be most of the memory. */
 type Entries = Map<string, Entry | Set<Entry>>
 
 function entriesOf(map: Entries, name: string): Iterable<Entry> {

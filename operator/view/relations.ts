@@ -1,4 +1,5 @@
 import { usernameKey } from '../../store/username.ts'
+import { REALM_ADMIN } from '../realm/expand_roles.ts'
 import { keyringSecretName } from '../../keyring/keyring_secret.ts'
 import { pathOf, realmName } from './resource_types.ts'
 import type {
@@ -11,9 +12,9 @@ import type {
 import type { SecretName } from '../source/resource_source.ts'
 
 /**
- * How resources hang together, as texts: `uses` is what a resource looks at when it is reconciled, `is` what others
- * can know it by. A change of what a resource is makes those look again that use it. Two that claim one name both use
- * it and are it, so that the end of one lets the other have it.
+ * Dependencies between resources, as texts. `uses`: what a resource depends on. `is`: the texts under which others depend
+ * on it. A change of a resource enqueues those that use one of its `is`. A resource that claims a name both is and uses
+ * it, so that the deletion of its holder enqueues the other claimants.
  */
 export interface Relations {
   is: string[]
@@ -28,12 +29,9 @@ export const relation = {
   clientId: (realm: string, clientId: string) => `client id ${realm} ${clientId}`,
   username: (realm: string, username: string) => `username ${realm} ${usernameKey(username)}`,
   subject: (realm: string, subject: string) => `subject ${realm} ${subject}`,
-  /** Whatever counts in the status or the keys of a Realm and is said elsewhere. */
+  /** For other resources that count in the status or the keys of a Realm. */
   realmDetails: (path: string) => `details of Realm ${path}`,
 }
-
-/** The role whose holder makes field encryption possible in a realm. */
-export const REALM_ADMIN_ROLE = 'svc-realm-admin'
 
 export function realmRelations(realm: RealmResource, keyringNamespace: string): Relations {
   const path = pathOf(realm.metadata)
@@ -55,7 +53,7 @@ export function clientRelations(client: ClientResource): Relations {
   const own = relation.clientId(realm, client.spec.clientId)
   const secret = clientSecretName(client)
   const audiences = (client.spec.audiences ?? []).map((audience) => relation.clientId(realm, audience))
-  // How long its tokens live counts for how long a signing key has to verify.
+  // A signing key must verify for as long as the longest access token of a client lives.
   const outlives = client.spec.accessTokenLifetimeSeconds !== undefined
   return {
     is: [own, ...(outlives ? [relation.realmDetails(realm)] : [])],
@@ -86,8 +84,7 @@ export function roleAssignmentRelations(assignment: RoleAssignmentResource): Rel
   const realm = realmPathOf(assignment)
   const { subject, roles } = assignment.spec
   const serving = assignment.status?.granted?.serving?.roles ?? []
-  const countsForRealm =
-    subject.kind === 'Group' || roles.includes(REALM_ADMIN_ROLE) || serving.includes(REALM_ADMIN_ROLE)
+  const countsForRealm = subject.kind === 'Group' || roles.includes(REALM_ADMIN) || serving.includes(REALM_ADMIN)
   return {
     is: countsForRealm ? [relation.realmDetails(realm)] : [],
     uses: [
@@ -109,7 +106,7 @@ export function subjectOf({ metadata, spec }: UserResource): string {
   return spec.subject ?? metadata.uid
 }
 
-/** The Secret that holds, or will hold, a Client's secret; undefined for a Public one. */
+/** The name of the Secret that holds, or will hold, a Client's secret; undefined for a public Client. */
 export function clientSecretName({ metadata, spec }: ClientResource): string | undefined {
   if (spec.type === 'Public') return undefined
   const { secretRef, generate } = spec.clientSecret ?? {}

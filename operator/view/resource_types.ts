@@ -16,7 +16,7 @@ interface ByKind {
   RoleAssignment: RoleAssignmentResource
 }
 
-/** The resource of a kind. Sources validate and default what they hand out, so that the types hold. */
+/** The resource of a kind. Sources validate and default every object, so that the types hold. */
 export type ResourceOf<K extends Kind> = ByKind[K]
 
 /** Any resource that belongs to a realm. */
@@ -25,7 +25,7 @@ export type NamesRealm = Resource<{ realmRef: { name: string; namespace?: string
 /** A condition as a reconciler states it; the controller adds times and generations. */
 export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-/** `namespace/name`, as people write it. */
+/** `namespace/name`. */
 export function pathOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`
 }

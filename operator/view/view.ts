@@ -13,11 +13,11 @@ export class NotYet extends Error {
   override readonly name = 'NotYet'
 }
 
-/** What reconcilers may know of other resources: as last seen, and as registered. */
+/** What reconcilers may know of other resources: objects as last seen, rows as last written. */
 export interface View {
   /**
-   * The realm that a resource belongs to, if that realm takes it. Throws NotYet while the answer may still change by
-   * itself: the Realm is yet to be reconciled, or the Realms seen are not all there are.
+   * The realm that a resource belongs to, or why that realm does not admit it. Throws NotYet while this is not settled:
+   * the Realm is not reconciled yet, or the list of Realms is not complete.
    */
   realmFor(resource: NamesRealm): RealmForResource
 
@@ -25,21 +25,18 @@ export interface View {
   find<K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined
 
   /**
-   * Who holds a name that several resources of a kind claim: the recorded owner, else the oldest that is not being
-   * deleted and that its realm takes. `claim` is a text of `relation`.
+   * The holder of a name that several resources of a kind claim: the recorded owner, else the oldest that is not being
+   * deleted and that its realm admits. `claim` is a text of `relation`.
    */
   holderOf<K extends Kind>(kind: K, claim: string, recordedUid: string | undefined): ResourceOf<K> | undefined
 
-  /** Every resource of a kind that is known by a text of `relation`, in no order. */
+  /** Every resource of a kind that has a text of `relation` among its `is`, in no order. */
   knownAs<K extends Kind>(kind: K, name: string): ResourceOf<K>[]
 
-  /**
-   * The `sub` under which a User is registered in a realm: undefined before its row is written, and once it is
-   * removed.
-   */
+  /** The `sub` of a User's row in a realm; undefined without a row. */
   subjectOf(realm: string, userUid: string): string | undefined
 
-  /** True while a kind was made anew and rows of the former one wait for their resources: what is missing was not deleted. */
+  /** True for a kind that was re-created while rows of the former one remain: missing objects were not deleted. */
   isRecreated(kind: Kind): boolean
 }
 
@@ -53,13 +50,13 @@ export type RealmForResource =
     }
   | { admitted: false; reason: 'RealmNotFound' | 'NamespaceNotAllowed'; message: string }
 
-/** What the view has to know of the rows. */
+/** The rows, as far as the view needs them. */
 export interface Registered {
   /** uid of the Realm whose row holds a realm name. */
   realmOwner(realm: string): string | undefined
-  /** True while a realm is served that the Realm of this `namespace/name` made, or a former one of that name. */
+  /** True while there is a row of the Realm of this `namespace/name`, or of a former Realm of that name. */
   hasRealmAt(path: string): boolean
-  /** Why a Realm was refused the last time it was looked at; undefined when it was not, or not yet looked at. */
+  /** Why the last reconcile refused a Realm; undefined when it did not, or there was none. */
   realmRefusal(realmUid: string): string | undefined
   subjectOf(realm: string, userUid: string): string | undefined
 }
@@ -95,22 +92,25 @@ export function createView(
       const path = pathOf({ namespace, name: spec.realmRef.name })
       const realm = find('Realm', namespace, spec.realmRef.name)
       if (!realm) {
-        // Taken for gone too early, it would take the rows of all that belongs to it along.
-        if (!source.completeList('Realm')) throw new NotYet(`not all Realms are known; ${path} may be among the rest`)
+        // A Realm taken for missing removes the rows of every resource that belongs to it.
+        if (!source.completeList('Realm'))
+          throw new NotYet(`the list of Realms is not complete, and ${path} is not in it`)
         if (isRecreated('Realm') && registered.hasRealmAt(path)) {
-          throw new NotYet(`the kind Realm was made anew; ${path} is not there yet`)
+          throw new NotYet(`the kind Realm was re-created, and ${path} is not in it yet`)
         }
         return { admitted: false, reason: 'RealmNotFound', message: `there is no Realm ${path}` }
       }
       if (realm.metadata.deletionTimestamp !== undefined) {
-        // Its rows go with it, unless it goes because its kind does.
+        // Its finalize removes the rows, unless its kind is being deleted.
         if (registered.hasRealmAt(path)) throw new NotYet(`Realm ${path} is being deleted`)
         return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} is being deleted` }
       }
       const labels = source.namespaceLabels(metadata.namespace)
       const admits = admitsNamespace(realm.spec.allowedNamespaces, namespace, metadata.namespace, labels)
       if (admits === 'unknown') {
-        throw new NotYet(`Realm ${path} selects by labels, and those of namespace ${metadata.namespace} are not known`)
+        throw new NotYet(
+          `Realm ${path} selects namespaces by label, and the labels of ${metadata.namespace} are unknown`,
+        )
       }
       if (!admits) {
         return { admitted: false, reason: 'NamespaceNotAllowed', message: notAllowed(path, metadata.namespace) }
