@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { folderOf, FOLDERS, ROOT, sourceFiles, withoutComments } from './support/source_files.ts'
 import type { SourceFile } from './support/source_files.ts'
@@ -8,17 +8,17 @@ import type { SourceFile } from './support/source_files.ts'
 const files = sourceFiles()
 const product = files.filter(({ path }) => !['test', 'scripts', 'bench'].includes(folderOf(path)))
 
-/** One line for each file that a law does not hold for, and why. */
+/** One line for each file that breaks a law, with the reason. */
 function violations(of: SourceFile[], law: (file: SourceFile) => string[]): string[] {
   return of.flatMap((file) => law(file).map((why) => `${file.path}: ${why}`))
 }
 
-test('there is something to look at', () => {
+test('every folder has source files', () => {
   expect(new Set(files.map(({ path }) => folderOf(path)))).toEqual(new Set(FOLDERS))
 })
 
-/** What each folder may import of ours, beside itself. */
-const LAWS: Record<string, string[]> = {
+/** The folders that each folder may import, except itself and packages. */
+const ALLOWED_IMPORTS: Record<string, string[]> = {
   crds: [],
   keyring: [],
   kubernetes: [],
@@ -29,7 +29,7 @@ const LAWS: Record<string, string[]> = {
   scripts: ['crds', 'process'],
 }
 
-test.for(Object.entries(LAWS))('%s/ imports nothing of ours beside %j', ([folder, allowed]) => {
+test.for(Object.entries(ALLOWED_IMPORTS))('%s/ imports only itself, packages and %j', ([folder, allowed]) => {
   const found = violations(
     files.filter(({ path }) => folderOf(path) === folder),
     ({ imports }) => imports.filter((path) => isOurs(path) && ![folder, ...allowed].includes(folderOf(path))),
@@ -59,10 +59,10 @@ test.for([
   ['server/grants/', ['koa']],
   ['server/tokens/', ['koa']],
   ['server/encryption/', ['koa']],
-] as const)('%s does not know %j', ([folder, unknown]) => {
+] as const)('%s does not import %j', ([folder, forbidden]) => {
   const found = violations(
     files.filter(({ path }) => path.startsWith(folder)),
-    ({ imports }) => imports.filter((path) => unknown.some((one) => path === one || path.startsWith(`${one}/`))),
+    ({ imports }) => imports.filter((path) => forbidden.some((name) => path === name || path.startsWith(`${name}/`))),
   )
   expect(found).toEqual([])
 })
@@ -80,21 +80,21 @@ test('the Kubernetes library is loaded by one file, which no static import of se
   expect(found).toEqual([])
 })
 
-test('no file imports itself by way of others, types included', () => {
+test('there are no import cycles, not even of types', () => {
   expect(cycles(files)).toEqual([])
 })
 
-test('every import of ours names a file, with its ending', () => {
+test('every import of a source file names it with its ending', () => {
   const found = violations(files, ({ imports }) =>
     imports.filter((path) => isOurs(path) && !(/\.(?:ts|json|mjs)$/.test(path) && existsSync(join(ROOT, path)))),
   )
   expect(found).toEqual([])
 })
 
-test('no barrels and no drawers: names say what a file is, in snake_case', () => {
+test('file names are snake_case, and no file is a barrel or a collection of helpers', () => {
   const found = violations(files, ({ path }) => {
     const name = basename(path)
-    if (/^(?:index|utils?|helpers?|common|misc)\.ts$/.test(name)) return ['says nothing']
+    if (/^(?:index|utils?|helpers?|common|misc)\.ts$/.test(name)) return ['is named after no content']
     return /^[a-z][a-z0-9_]*(?:\.(?:gen|test|cluster\.test|fixture|config))?\.ts$/.test(name)
       ? []
       : ['is not snake_case']
@@ -102,7 +102,18 @@ test('no barrels and no drawers: names say what a file is, in snake_case', () =>
   expect(found).toEqual([])
 })
 
-test('a file over 250 lines says why in its head', () => {
+// Folders that still have more files.
+const FULL_FOLDERS = ['bench', 'keyring', 'process', 'store', 'test']
+const MAX_FILES = 15
+
+test(`a folder of the product has at most ${MAX_FILES} files`, () => {
+  const counts = new Map<string, number>()
+  for (const { path } of files) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+  const full = [...counts].filter(([folder, count]) => count > MAX_FILES && !FULL_FOLDERS.includes(folderOf(folder)))
+  expect(full).toEqual([])
+})
+
+test('a file over 250 lines gives the reason in its head', () => {
   const found = violations(files, ({ path, text }) => {
     const lines = text.split('\n').length - 1
     if (lines <= 250 || path.endsWith('.gen.ts') || path.startsWith('test/')) return []
@@ -133,9 +144,11 @@ test('process.env is read in process/config.ts alone', () => {
   expect(found).toEqual([])
 })
 
-test('the clock is handed down in store/, operator/ and server/', () => {
+test('store/, keyring/, kubernetes/, operator/ and server/ get the clock from their callers', () => {
   const found = violations(
-    product.filter(({ path }) => /^(?:store|operator|server)\//.test(path) && basename(path) !== 'main.ts'),
+    product.filter(
+      ({ path }) => /^(?:store|keyring|kubernetes|operator|server)\//.test(path) && basename(path) !== 'main.ts',
+    ),
     ({ text }) => withoutComments(text).match(/new Date\(\s*\)|\bDate\.now\(/g) ?? [],
   )
   expect(found).toEqual([])
@@ -160,19 +173,19 @@ interface Lock {
   packages: Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>
 }
 
-test('the lock names no registry, and holds the optional dependencies of every package', () => {
+test('package-lock.json names no registry and has every optional dependency', () => {
   const { packages }: Lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
-  const held = new Set(Object.keys(packages).map((path) => path.split('node_modules/').at(-1)))
+  const locked = new Set(Object.keys(packages).map((path) => path.split('node_modules/').at(-1)))
   const found = Object.entries(packages).flatMap(([path, { resolved, optionalDependencies = {} }]) => [
     ...(resolved === undefined ? [] : [`${path}: ${resolved}`]),
     ...Object.keys(optionalDependencies)
-      .filter((name) => !held.has(name))
-      .map((name) => `${path}: ${name} is not in the lock`),
+      .filter((name) => !locked.has(name))
+      .map((name) => `${path}: ${name} is not in package-lock.json`),
   ])
   expect(found).toEqual([])
 })
 
-test('nothing that is checked in speaks of the place where it was written', () => {
+test('no tracked file names a path of the machine where it was written', () => {
   const words = [['', 'work', ''].join('/'), ['..', 'shared'].join('/')]
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean)
   const found = tracked
@@ -188,7 +201,7 @@ function isOurs(path: string): boolean {
   return FOLDERS.includes(folderOf(path)) && path.includes('/')
 }
 
-/** Each ring once, as `a → b → a`. */
+/** Each cycle once, as `a → b → a`. */
 function cycles(of: SourceFile[]): string[] {
   const importsOf = new Map(of.map(({ path, imports }) => [path, imports.filter(isOurs)]))
   const done = new Set<string>()
