@@ -25,13 +25,14 @@ export function required<Value>(flags: string, description: string, parse: (text
   return { option, parse, required: true }
 }
 
-/** A setting that is `undefined` when it is not given. */
-export function optional<Value>(
-  flags: string,
-  description: string,
-  parse: (text: string) => Value,
-): Setting<Value | undefined> {
-  return { ...required(flags, description, parse), required: false }
+/** The same setting, `undefined` when it is not given. */
+export function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
+  return { ...setting, required: false }
+}
+
+/** A text, `undefined` when it is not given or empty. */
+export function optionalText(flags: string, description: string): Setting<string | undefined> {
+  return optional(required(flags, description, (given) => given || undefined))
 }
 
 /** A setting with a default. */
@@ -47,15 +48,25 @@ export function withDefault<Value>(
   return { ...setting, required: false, fallback }
 }
 
+/** A whole number with a default. */
+export function number(flags: string, about: string, [least, most]: [number, number], fallback: number) {
+  return withDefault(flags, about, wholeNumber(least, most), fallback)
+}
+
+/** A TCP port; 0 lets the system choose. */
+export function port(flag: string, description: string, fallback: number): Setting<number> {
+  return withDefault(`${flag} <port>`, description, wholeNumber(0, 65_535), fallback)
+}
+
+/** A switch that is off by default: `--flag`, `--flag true` or `--flag false`. */
+export function toggle(flag: string, description: string): Setting<boolean> {
+  return withDefault(`${flag} [bool]`, description, trueOrFalse, false)
+}
+
 /** Any text that is not blank. */
 export function text(given: string): string {
   if (given.trim() === '') throw new InvalidArgumentError('must not be empty')
   return given
-}
-
-/** A text; an empty one counts as not given. */
-export function optionalText(flags: string, description: string): Setting<string | undefined> {
-  return optional(flags, description, (given) => given || undefined)
 }
 
 export function oneOf<const Word extends string>(...words: Word[]): (given: string) => Word {
@@ -66,8 +77,7 @@ export function oneOf<const Word extends string>(...words: Word[]): (given: stri
   }
 }
 
-/** A whole number within bounds, both included. */
-export function wholeNumber(least: number, most: number): (given: string) => number {
+function wholeNumber(least: number, most: number): (given: string) => number {
   return (given) => {
     const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
     if (value >= least && value <= most) return value
@@ -75,10 +85,7 @@ export function wholeNumber(least: number, most: number): (given: string) => num
   }
 }
 
-/** A TCP port; 0 lets the system choose. */
-export const port = wholeNumber(0, 65_535)
-
-export function trueOrFalse(given: string): boolean {
+function trueOrFalse(given: string): boolean {
   if (given === 'true' || given === 'false') return given === 'true'
   throw new InvalidArgumentError(`must be true or false, not ${quoted(given)}`)
 }

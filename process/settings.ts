@@ -1,25 +1,8 @@
-import {
-  baseUrl,
-  namespaces,
-  networks,
-  oneOf,
-  optional,
-  optionalText,
-  port,
-  postgresUrl,
-  required,
-  text,
-  trueOrFalse,
-  wholeNumber,
-  withDefault,
-} from './setting.ts'
+import { baseUrl, namespaces, networks, number, oneOf, optional, optionalText } from './setting.ts'
+import { port, postgresUrl, required, text, toggle, withDefault } from './setting.ts'
 import type { Values } from './setting.ts'
 
-const databaseUrl = required(
-  '--database-url <url>',
-  'URL of the PostgreSQL database (14 or newer) with its password',
-  postgresUrl,
-)
+const databaseUrl = required('--database-url <url>', 'PostgreSQL 14 or newer, as a URL with its password', postgresUrl)
 const publicUrl = required(
   '--base-url <url>',
   'URL that clients use; the issuer of every token begins with it',
@@ -27,19 +10,19 @@ const publicUrl = required(
 )
 const listenHost = (fallback: string) =>
   withDefault('--listen-host <address>', 'address to listen on; :: means all addresses', text, fallback)
-const listenPort = withDefault('--listen-port <port>', 'port of the public endpoints', port, 8080)
-const healthPort = (fallback: number) =>
-  withDefault('--health-listen-port <port>', 'port of /livez, /readyz and /metrics', port, fallback)
+const listenPort = port('--listen-port', 'port of the public endpoints', 8080)
+const healthPort = (fallback: number) => port('--health-listen-port', 'port of /livez, /readyz and /metrics', fallback)
+const severities = oneOf('debug', 'info', 'warn', 'error')
 const logLevel = withDefault(
   '--log-level <debug|info|warn|error>',
   'lowest severity that is logged',
-  oneOf('debug', 'info', 'warn', 'error'),
+  severities,
   'info',
 )
-const shutdownSeconds = withDefault(
+const shutdownSeconds = number(
   '--shutdown-seconds <number>',
   'seconds that requests in progress may take after SIGTERM',
-  wholeNumber(0, 3600),
+  [0, 3600],
   20,
 )
 const keyringNamespace = withDefault(
@@ -55,18 +38,13 @@ const devStateDir = optionalText(
 /** @param order where the process looks when the flag is not given */
 const kubeconfig = (order: string) =>
   optionalText('--kubeconfig <file>', `cluster and credentials; without it ${order}`)
-const failuresPerMinute = (flag: string, what: string, fallback: number) =>
-  withDefault(`${flag} <number>`, `failed ${what}; 0 means no limit`, wholeNumber(0, 1_000_000), fallback)
+const failures = (flag: string, who: string, fallback: number) =>
+  number(`${flag} <number>`, `limit per minute ${who}; 0 disables it`, [0, 1_000_000], fallback)
 
 /** Configuration of `realmkeeper server`. */
 export const SERVER_SETTINGS = {
   databaseUrl,
-  databaseConnections: withDefault(
-    '--database-connections <number>',
-    'maximum number of connections to PostgreSQL',
-    wholeNumber(2, 200),
-    10,
-  ),
+  databaseConnections: number('--database-connections <number>', 'most connections to PostgreSQL', [2, 200], 10),
   baseUrl: publicUrl,
   listenHost: listenHost('::'),
   // Not REALMKEEPER_PORT: Kubernetes sets that to tcp://… for a Service named realmkeeper.
@@ -78,27 +56,15 @@ export const SERVER_SETTINGS = {
     networks,
     [],
   ),
-  failedLoginsPerAddress: failuresPerMinute(
-    '--failed-logins-per-address',
-    'logins per minute that one address may cause',
-    300,
-  ),
-  failedLoginsPerClient: failuresPerMinute(
-    '--failed-logins-per-client',
-    'logins per minute that one authenticated confidential client may cause',
-    3000,
-  ),
-  failedDecryptsPerSubject: failuresPerMinute(
-    '--failed-decrypts-per-subject',
-    'decrypts per minute that one subject may cause',
-    60,
-  ),
+  failedLoginsPerAddress: failures('--failed-logins-per-address', 'for one address', 300),
+  failedLoginsPerClient: failures('--failed-logins-per-client', 'for one confidential client', 3000),
+  failedDecryptsPerSubject: failures('--failed-decrypts-per-subject', 'for one subject', 60),
   keyringNamespace,
   keyringDir: optionalText(
     '--keyring-dir <dir>',
     'keyring Secrets as <dir>/<namespace>/<name>.json, instead of a cluster',
   ),
-  // The server loads no Kubernetes client and reads no file of a home folder.
+  // The server reads no file of a home folder.
   kubeconfig: kubeconfig('the ServiceAccount of the pod'),
   shutdownSeconds,
   logLevel,
@@ -109,10 +75,7 @@ export const OPERATOR_SETTINGS = {
   databaseUrl,
   baseUrl: publicUrl,
   dir: optionalText('--dir <dir>', 'manifests to read, instead of a cluster'),
-  stateDir: optionalText(
-    '--state-dir <dir>',
-    'with --dir: the keyrings, and the status that an API server would store',
-  ),
+  stateDir: optionalText('--state-dir <dir>', 'with --dir: the keyrings, and the status that a cluster would store'),
   listenHost: listenHost('::'),
   healthPort: healthPort(9001),
   kubeconfig: kubeconfig('KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod'),
@@ -131,22 +94,18 @@ export const OPERATOR_SETTINGS = {
   ),
   leaseNamespace: optionalText('--lease-namespace <name>', 'namespace of the Lease; without it --keyring-namespace'),
   licenseKeys: optionalText('--license-keys <file>', 'JWK Set of the Ed25519 public keys that may sign licenses'),
-  requireApprovalEnforcement: withDefault(
-    '--require-approval-enforcement [bool]',
+  requireApprovalEnforcement: toggle(
+    '--require-approval-enforcement',
     'grant no further roles until the approval admission policies are proven to work',
-    trueOrFalse,
-    false,
   ),
-  trustExistingDecisions: withDefault(
-    '--trust-existing-decisions [bool]',
+  trustExistingDecisions: toggle(
+    '--trust-existing-decisions',
     'when nothing is recorded about the admission policies yet: count decisions made before that record',
-    trueOrFalse,
-    false,
   ),
-  resyncSeconds: withDefault(
+  resyncSeconds: number(
     '--resync-seconds <number>',
     'seconds between comparisons of every row with its resource',
-    wholeNumber(10, 86_400),
+    [10, 86_400],
     600,
   ),
   acceptEmpty: optionalText(
@@ -166,10 +125,9 @@ export const DEV_SETTINGS = {
   listenHost: listenHost('127.0.0.1'),
   listenPort,
   healthPort: healthPort(9000),
-  operatorHealthPort: withDefault(
-    '--operator-health-listen-port <port>',
-    'port of /livez, /readyz and /metrics of the operator',
-    port,
+  operatorHealthPort: port(
+    '--operator-health-listen-port',
+    "port of the operator's /livez, /readyz and /metrics",
     9001,
   ),
   logLevel,
@@ -177,7 +135,7 @@ export const DEV_SETTINGS = {
 
 /** Configuration of `realmkeeper audit`: a database, or the one of a running `dev`. */
 export const AUDIT_SETTINGS = {
-  databaseUrl: optional(databaseUrl.option.flags, databaseUrl.option.description, databaseUrl.parse),
+  databaseUrl: optional(databaseUrl),
   dir: optionalText('--dir <dir>', 'manifests that "realmkeeper dev" serves, instead of --database-url'),
   stateDir: devStateDir,
 }
@@ -188,7 +146,7 @@ export const DECISION_SETTINGS = {
   stateDir: devStateDir,
   as: optionalText(
     '--as <name>',
-    'user to act as; without it the user of the kubeconfig, or with --dir the login name',
+    'user to act as; without it the user of the kubeconfig, or the login name with --dir',
   ),
 }
 
