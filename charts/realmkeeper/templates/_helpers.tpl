@@ -23,7 +23,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{- /* Of one component: takes (list . "server"). They select pods, so they never change. */ -}}
+{{- /* Labels that select the pods of one component; immutable. Takes (list . "server"). */ -}}
 {{- define "realmkeeper.selectorLabels" -}}
 {{- $root := index . 0 -}}
 app.kubernetes.io/name: {{ default $root.Chart.Name $root.Values.nameOverride | trunc 63 | trimSuffix "-" }}
@@ -57,7 +57,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{- /* On the port of health and metrics. A start waits for the database and, in the operator, for the schema. */ -}}
+{{- /* A process is ready after the database, and in the operator the schema, are available. */ -}}
 {{- define "realmkeeper.probes" -}}
 startupProbe:
   httpGet: {path: /livez, port: health}
@@ -80,10 +80,10 @@ readinessProbe:
       name: {{ required "database.existingSecret is required: the Secret with the URL of the database" .Values.database.existingSecret }}
       key: {{ .Values.database.key }}
 - name: REALMKEEPER_BASE_URL
-  value: {{ required "baseUrl is required: where clients reach the server" .Values.baseUrl | quote }}
+  value: {{ required "baseUrl is required: the URL at which clients reach the server" .Values.baseUrl | quote }}
 - name: REALMKEEPER_KEYRING_NAMESPACE
   value: {{ include "realmkeeper.keyringNamespace" . | quote }}
-# Compiled source, so that a start takes less time and memory; /tmp is the one folder that can be written.
+# Caches compiled source for a faster start with less memory. /tmp is the only writable folder.
 - name: NODE_COMPILE_CACHE
   value: /tmp/node-compile-cache
 {{- end -}}
