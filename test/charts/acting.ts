@@ -3,7 +3,7 @@ import type { Account } from '../support/control_plane/account.ts'
 import { condition, pathOf } from '../admission/writes.ts'
 import type { Manifest } from './helm.ts'
 
-/** Resolves when a decision by somebody without a say is refused by policy. Only dry runs are tried. */
+/** Resolves when the policies refuse a decision (a dry run) by an account without the right to decide. */
 export async function untilPolicyActs(who: Account, request: Manifest): Promise<void> {
   const body = { status: { conditions: [condition(request, who.name)] } }
   for (let tries = 0; tries < 300; tries++) {
@@ -11,5 +11,5 @@ export async function untilPolicyActs(who: Account, request: Manifest): Promise<
     if (answer.status === 403 && /realmkeeper-roleassignment-decisions/.test(answer.body.message)) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error('the policies do not act')
+  throw new Error('the policies do not refuse a decision within 15 s')
 }

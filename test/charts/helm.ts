@@ -4,12 +4,12 @@ import { parseAllDocuments } from 'yaml'
 import { binaryPath } from '../support/control_plane.ts'
 import { ROOT } from '../support/source_files.ts'
 
-// oxlint-disable-next-line typescript/no-explicit-any -- manifests of all kinds; tests look into them
+// oxlint-disable-next-line typescript/no-explicit-any -- manifests of all kinds
 export type Manifest = any
 
 export const CHART = `${ROOT}/charts/realmkeeper`
 
-/** The least that has to be said. */
+/** The required values. */
 export const VALUES = { baseUrl: 'https://id.example.com', database: { existingSecret: 'realmkeeper-database' } }
 
 export interface HelmResult {

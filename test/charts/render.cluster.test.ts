@@ -13,10 +13,10 @@ const CUSTOM_VERBS = ['approve', 'report', 'request-on-behalf', 'set-subject']
 describe('the chart', () => {
   test('passes the linter', async () => {
     const { code, stdout, stderr } = await helm(['lint', CHART, '--strict'], { values: VALUES })
-    expect({ code, said: stdout + stderr }).toMatchObject({ code: 0 })
+    expect({ code, output: stdout + stderr }).toMatchObject({ code: 0 })
   })
 
-  test('has the same CRDs and policies as the product, which stay when it is uninstalled', async () => {
+  test('has the CRDs and policies of crds/, and an uninstall keeps them', async () => {
     const manifests = await render()
     const sources = ['crds/*.yaml', 'crds/policies/*.yaml']
       .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
@@ -28,14 +28,14 @@ describe('the chart', () => {
     }
   })
 
-  test('leaves CRDs and policies to others when told to', async () => {
+  test('omits CRDs and policies on request', async () => {
     const manifests = await render({ crds: { install: false }, policies: { install: false } })
     const kinds = new Set(manifests.map(({ kind }) => kind))
     expect(kinds).not.toContain('CustomResourceDefinition')
     expect(kinds).not.toContain('ValidatingAdmissionPolicy')
   })
 
-  test.for(['operator', 'server'])('the %s runs with as little as it needs', async (component) => {
+  test.for(['operator', 'server'])('the %s runs with minimal rights', async (component) => {
     const { spec } = find(await render(), 'Deployment', `realmkeeper-${component}`).spec.template
     expect(spec).toMatchObject({
       enableServiceLinks: false,
@@ -58,7 +58,7 @@ describe('the chart', () => {
       expect(container.ports.map(({ name }: Manifest) => name)).toContain(port)
   })
 
-  test('the processes take the configuration that it gives them', async () => {
+  test('the processes accept the configuration of the chart', async () => {
     const manifests = await render({
       watchNamespaces: ['acme', 'globex'],
       licenseKeys: { existingConfigMap: 'keys' },
@@ -88,7 +88,7 @@ describe('the chart', () => {
     })
   })
 
-  test('the URL of the database comes from a Secret and stands nowhere else', async () => {
+  test('the URL of the database comes only from a Secret', async () => {
     const { spec } = find(await render(), 'Deployment', 'realmkeeper-server').spec.template
     const variable = spec.containers[0].env.find(({ name }: Manifest) => name === 'REALMKEEPER_DATABASE_URL')
     expect(variable).toEqual({
@@ -97,7 +97,7 @@ describe('the chart', () => {
     })
   })
 
-  test('no role that Kubernetes aggregates has a verb of its own', async () => {
+  test('no aggregated role has one of our verbs', async () => {
     const roles = (await render()).filter(({ kind }) => kind === 'ClusterRole')
     const aggregated = roles.filter(({ metadata }) =>
       Object.keys(metadata.labels).some((label) => label.startsWith('rbac.authorization.k8s.io/aggregate-to-')),
@@ -110,7 +110,7 @@ describe('the chart', () => {
     ])
   })
 
-  test('no role has a star, and each verb of its own is where it belongs', async () => {
+  test("no role has '*', and each of our verbs is in the right roles", async () => {
     const values = { rbac: { realmApprovers: [{ namespace: 'acme', realm: 'acme' }] } }
     const roles = (await render(values)).filter(({ kind }) => kind === 'ClusterRole' || kind === 'Role')
     expect(JSON.stringify(roles)).not.toContain('"*"')
@@ -140,26 +140,26 @@ describe('the chart', () => {
   test.for<[string, object, string]>([
     ['no baseUrl', { baseUrl: '' }, '/baseUrl'],
     ['a baseUrl with a query', { baseUrl: 'https://id.example.com/?a=b' }, '/baseUrl'],
-    ['a baseUrl that is no URL', { baseUrl: 'id.example.com' }, '/baseUrl'],
+    ['a baseUrl that is not a URL', { baseUrl: 'id.example.com' }, '/baseUrl'],
     ['no database', { database: { existingSecret: '' } }, '/database/existingSecret'],
     ['a database URL among the values', { database: { existingSecret: 'a', url: 'postgres://' } }, "'url'"],
-    ['a name that is misspelt', { requireAprovalEnforcement: false }, "'requireAprovalEnforcement'"],
-    ['a text for a switch', { requireApprovalEnforcement: 'no' }, '/requireApprovalEnforcement'],
+    ['a misspelled name', { requireAprovalEnforcement: false }, "'requireAprovalEnforcement'"],
+    ['text for a boolean', { requireApprovalEnforcement: 'no' }, '/requireApprovalEnforcement'],
     ['no replicas', { server: { replicas: 0 } }, '/server/replicas'],
     ['a fraction of a replica', { server: { replicas: 1.5 } }, '/server/replicas'],
     ['an unknown level', { operator: { logLevel: 'loud' } }, '/operator/logLevel'],
-    ['a namespace that cannot be', { watchNamespaces: ['Acme'] }, '/watchNamespaces/0'],
+    ['an invalid namespace', { watchNamespaces: ['Acme'] }, '/watchNamespaces/0'],
     ['a list of namespaces as text', { watchNamespaces: 'acme,globex' }, '/watchNamespaces'],
-    ['a digest that is none', { image: { digest: 'latest' } }, '/image/digest'],
+    ['an invalid digest', { image: { digest: 'latest' } }, '/image/digest'],
     ['a proxy by name', { server: { trustedProxies: ['ingress'] } }, '/server/trustedProxies/0'],
-    ['a port beyond all', { service: { port: 70_000 } }, '/service/port'],
+    ['a port over 65535', { service: { port: 70_000 } }, '/service/port'],
     ['a realm without its namespace', { rbac: { realmApprovers: [{ realm: 'acme' }] } }, 'namespace'],
-  ])('refuses %s', async ([, values, said]) => {
-    await expect(render(values)).rejects.toThrow(said)
+  ])('refuses %s', async ([, values, message]) => {
+    await expect(render(values)).rejects.toThrow(message)
   })
 })
 
-/** As a container would have it, with a URL from the Secret. */
+/** The environment of the container, with a URL in place of the Secret. */
 function environmentOf({ spec }: Manifest): Record<string, string> {
   const variables: Manifest[] = spec.template.spec.containers[0].env
   return Object.fromEntries(variables.map(({ name, value = 'postgres://u:p@db/realmkeeper' }) => [name, value]))

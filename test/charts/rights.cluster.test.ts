@@ -23,7 +23,7 @@ const OPERATOR = 'realmkeeper-operator'
 
 type Call = [what: string, method: string, path: string, body?: unknown, contentType?: string]
 
-/** The processes as the chart sets them up, each by a token of its ServiceAccount. */
+/** Each process calls the API server with a token of the ServiceAccount that the chart creates. */
 describe('an installed release', () => {
   let plane: ControlPlane
   let operator: Account
@@ -59,13 +59,13 @@ describe('an installed release', () => {
     await untilRightsAct(plane.admin, 'realmkeeper', 'team')
   }
 
-  /** What was answered to a call, other than what was expected of it. */
-  async function answersTo(account: Account, calls: Call[], isExpected: (status: number) => boolean) {
+  /** The calls whose status is not the expected one. */
+  async function unexpectedAnswers(account: Account, calls: Call[], isExpected: (status: number) => boolean) {
     const make = async ([what, method, path, body, contentType]: Call): Promise<string[]> => {
       const answer = await account.call(method, path, body, contentType === undefined ? {} : { contentType })
       return isExpected(answer.status) ? [] : [`${what}: ${answer.status} ${answer.body.message ?? ''}`]
     }
-    // Each watch takes a second to end; the others may need what those before them wrote.
+    // Watches run in parallel, because each lasts a second. Other calls run in order, because some depend on former ones.
     const watches = calls.filter(([, , path]) => path.includes('watch=true'))
     const odd = (await Promise.all(watches.map(make))).flat()
     for (const call of calls) if (!watches.includes(call)) odd.push(...(await make(call)))
@@ -145,14 +145,14 @@ describe('an installed release', () => {
       keyringRole(rulesFor([KEYRING])),
       ['the Role of the servers', 'GET', `${RBAC}/namespaces/realmkeeper/roles/realmkeeper-keyrings`],
     ]
-    expect(await answersTo(operator, calls, isAllowed)).toEqual([])
+    expect(await unexpectedAnswers(operator, calls, isAllowed)).toEqual([])
 
     const lease = await operator.do('GET', `${LEASES}/realmkeeper/leases/${OPERATOR}`)
     const renewed = { ...lease, spec: { holderIdentity: 'me' } }
     await operator.do('PUT', `${LEASES}/realmkeeper/leases/${OPERATOR}`, renewed)
   })
 
-  test('refuses the operator what it must not do', async () => {
+  test('refuses the operator every other call', async () => {
     const { name } = operator
     const secrets = { apiGroups: [''], resources: ['secrets'] }
     const calls: Call[] = [
@@ -163,14 +163,14 @@ describe('an installed release', () => {
       ['fewer approvals', 'PATCH', `${TEAM}/realms/acme`, { spec: { identityGovernance: null } }, MERGE_PATCH],
       ['a request', 'POST', `${TEAM}/roleassignments`, assignment('own', { requestedBy: name })],
       ['a user', 'POST', `${TEAM}/users`, user('own')],
-      ['no user', 'DELETE', `${TEAM}/users/alice`],
-      ['no Secret', 'DELETE', '/api/v1/namespaces/team/secrets/alice-password'],
-      ['no Secrets', 'DELETE', '/api/v1/namespaces/realmkeeper/secrets'],
+      ['deleting a user', 'DELETE', `${TEAM}/users/alice`],
+      ['deleting a Secret', 'DELETE', '/api/v1/namespaces/team/secrets/alice-password'],
+      ['deleting all Secrets', 'DELETE', '/api/v1/namespaces/realmkeeper/secrets'],
       ['all CRDs', 'GET', CRD],
       ['another CRD', 'PATCH', `${CRD}/users.realmkeeper.io`, { metadata: { labels: { a: 'b' } } }, MERGE_PATCH],
-      ['no policy', 'DELETE', `${ADMISSION}/validatingadmissionpolicies/${POLICY}`],
+      ['deleting a policy', 'DELETE', `${ADMISSION}/validatingadmissionpolicies/${POLICY}`],
       [
-        'an audit in place of a refusal',
+        'a binding that only audits',
         'PATCH',
         `${ADMISSION}/validatingadmissionpolicybindings/${POLICY}`,
         { spec: { validationActions: ['Audit'] } },
@@ -197,7 +197,7 @@ describe('an installed release', () => {
       ['pods', 'GET', '/api/v1/namespaces/realmkeeper/pods'],
       ['a token', 'POST', '/api/v1/namespaces/realmkeeper/serviceaccounts/realmkeeper-server/token', { spec: {} }],
     ]
-    expect(await answersTo(operator, calls, isRefused)).toEqual([])
+    expect(await unexpectedAnswers(operator, calls, isRefused)).toEqual([])
     expect(await mayDo(operator, 'approve', 'roleassignments')).toBe(false)
     expect(await mayDo(operator, 'approve', 'realms')).toBe(false)
     expect(await mayDo(operator, 'request-on-behalf', 'roleassignments')).toBe(false)
@@ -209,18 +209,18 @@ describe('an installed release', () => {
     const secrets = '/api/v1/namespaces/realmkeeper/secrets'
     const byName = `${secrets}?fieldSelector=metadata.name%3D${KEYRING}`
     const reads: Call[] = [['a keyring', 'GET', `${secrets}/${KEYRING}`], ...follow('a keyring', byName)]
-    expect(await answersTo(server, reads, isAllowed)).toEqual([])
+    expect(await unexpectedAnswers(server, reads, isAllowed)).toEqual([])
 
     const calls: Call[] = [
       ['all Secrets of the namespace', 'GET', secrets],
       ['all keyrings', 'GET', `${secrets}?labelSelector=realmkeeper.io%2Fkeyring%3Dtrue`],
-      ['another Secret beside it', 'GET', `${secrets}/realmkeeper-database`],
+      ['another Secret of the namespace', 'GET', `${secrets}/realmkeeper-database`],
       ['another Secret by its name', 'GET', `${secrets}?fieldSelector=metadata.name%3Drealmkeeper-database`],
       ['a keyring that is not live', 'GET', `${secrets}/realm-gone-keyring`],
       ['a Secret elsewhere', 'GET', '/api/v1/namespaces/team/secrets/alice-password'],
       ['Secrets everywhere', 'GET', '/api/v1/secrets'],
       ['another keyring', 'PATCH', `${secrets}/${KEYRING}`, { data: {} }, MERGE_PATCH],
-      ['no keyring', 'DELETE', `${secrets}/${KEYRING}`],
+      ['deleting a keyring', 'DELETE', `${secrets}/${KEYRING}`],
       ['realms', 'GET', `${API}/realms`],
       ['users', 'GET', `${TEAM}/users`],
       ['status', ...withStatus({ conditions: [condition(request, server.name)] })],
@@ -228,7 +228,7 @@ describe('an installed release', () => {
       ['the Lease', 'GET', `${LEASES}/realmkeeper/leases/${OPERATOR}`],
       ['namespaces', 'GET', '/api/v1/namespaces'],
     ]
-    expect(await answersTo(server, calls, isRefused)).toEqual([])
+    expect(await unexpectedAnswers(server, calls, isRefused)).toEqual([])
   })
 
   function withStatus(status: object): [string, string, unknown, string] {
@@ -252,7 +252,7 @@ describe('an installed release', () => {
     await untilRightsAct(plane.admin, ...(namespace === undefined ? [] : [namespace]))
   }
 
-  test('has roles to hand out that do what they are called', async () => {
+  test('has roles for users with the rights that their names promise', async () => {
     for (const role of ['viewer', 'author', 'approver', 'gitops']) await bind(`one-${role}`, `realmkeeper-${role}`)
     const [viewer, author, approver, gitops] = ['viewer', 'author', 'approver', 'gitops'].map((role) =>
       plane.user(`one-${role}`),
@@ -277,7 +277,7 @@ describe('an installed release', () => {
     expect((await decide(approver!)).status).toBe(200)
   })
 
-  test('has a role to approve for one realm, wherever its assignments are', async () => {
+  test('has a role that approves for one realm, in every namespace of its assignments', async () => {
     await install({ rbac: { realmApprovers: [{ namespace: 'team', realm: 'acme' }] } })
     await plane.admin.do('POST', `${RBAC}/namespaces/team/rolebindings`, {
       metadata: { name: 'rita' },
@@ -289,8 +289,8 @@ describe('an installed release', () => {
     const rita = plane.user('rita')
     const decide = async (namespace: string, name: string, realmRef: object) => {
       const path = `${API}/namespaces/${namespace}/roleassignments`
-      const made = await plane.admin.do('POST', path, assignment(name, { realmRef }))
-      const status = { conditions: [condition(made, 'rita')] }
+      const created = await plane.admin.do('POST', path, assignment(name, { realmRef }))
+      const status = { conditions: [condition(created, 'rita')] }
       return rita.call('PATCH', `${path}/${name}/status`, { status }, { contentType: MERGE_PATCH })
     }
     expect((await decide('team', 'here', { name: 'acme' })).status).toBe(200)
@@ -299,7 +299,7 @@ describe('an installed release', () => {
     expect((await decide('other', 'own', { name: 'acme' })).status).toBe(403)
   })
 
-  test('adds reading to view, and no verb of ours to admin', async () => {
+  test('aggregates only reading into view, edit and admin', async () => {
     const rulesOf = async (role: string): Promise<Manifest[]> =>
       (await plane.admin.do('GET', `${RBAC}/clusterroles/${role}`)).rules.filter(({ apiGroups }: Manifest) =>
         apiGroups?.includes('realmkeeper.io'),
@@ -309,7 +309,7 @@ describe('an installed release', () => {
       expect((await rulesOf(role)).flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch'])
   })
 
-  test('keeps the operator to the namespaces that it is told to watch', async () => {
+  test('limits the operator to the watched namespaces', async () => {
     await install({ watchNamespaces: ['team'] })
     const calls: Call[] = [
       ...follow('Secrets', '/api/v1/namespaces/team/secrets'),
@@ -318,17 +318,17 @@ describe('an installed release', () => {
       ['its namespace', 'GET', '/api/v1/namespaces?fieldSelector=metadata.name%3Dteam'],
       onStatus('roleassignments', 'waiting', { conditions: [ready(request)], observedGeneration: 1 }),
     ]
-    await expect.poll(() => answersTo(operator, calls, isAllowed), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => unexpectedAnswers(operator, calls, isAllowed), { timeout: 20_000 }).toEqual([])
     const elsewhere: Call[] = [
       ['Secrets everywhere', 'GET', '/api/v1/secrets'],
       ['Secrets elsewhere', 'GET', '/api/v1/namespaces/other/secrets'],
       ['users everywhere', 'GET', `${API}/users`],
       ['all namespaces', 'GET', '/api/v1/namespaces'],
     ]
-    await expect.poll(() => answersTo(operator, elsewhere, isRefused), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => unexpectedAnswers(operator, elsewhere, isRefused), { timeout: 20_000 }).toEqual([])
   })
 
-  // The last one: it takes the release away.
+  // The last test: it removes the release.
   test('row 117: is uninstalled without its CRDs, objects and policies, and installed over them again', async () => {
     const { code, stderr } = await helm(['uninstall', 'realmkeeper', '--namespace', 'realmkeeper'], {
       kubeconfig: plane.admin.kubeconfig,

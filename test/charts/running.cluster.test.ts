@@ -22,8 +22,8 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const CLIENT = { client_id: 'shop', client_secret: 'shop-secret-for-development' }
 const SCOPE = 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt'
 
-/** The processes with the rights and variables of the chart, and the people with the roles that it hands out. */
-describe('a release that runs', () => {
+/** The processes have the rights and variables of the chart, and the users its roles. */
+describe('a running release', () => {
   const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-chart-'))
   const parts: Part[] = []
   let plane: ControlPlane
@@ -47,8 +47,8 @@ describe('a release that runs', () => {
     for (const kind of ['realms', 'clients', 'users', 'roleassignments'])
       await untilServed(plane.admin, `${API}/${kind}`)
 
-    gitops = await person('gitops', 'realmkeeper-gitops', 'edit')
-    approver = await person('carol', 'realmkeeper-approver')
+    gitops = await userWithRoles('gitops', 'realmkeeper-gitops', 'edit')
+    approver = await userWithRoles('carol', 'realmkeeper-approver')
     const manifests = await render({ baseUrl: url })
     parts.push(
       await start('operator', manifests, [`--license-keys=${await issueLicense()}`, '--trust-existing-decisions']),
@@ -66,7 +66,7 @@ describe('a release that runs', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  async function person(name: string, ...clusterRoles: string[]): Promise<Account> {
+  async function userWithRoles(name: string, ...clusterRoles: string[]): Promise<Account> {
     for (const role of clusterRoles)
       await plane.admin.do('POST', `${RBAC}/clusterrolebindings`, {
         metadata: { name: `${name}-${role}` },
@@ -98,7 +98,7 @@ describe('a release that runs', () => {
     return part
   }
 
-  /** Into the Secret that the quickstart names; tells where the key to check it lies. */
+  /** Creates the license Secret of the quickstart. Returns the path of the public key. */
   async function issueLicense(): Promise<string> {
     const { stdout: keys } = await realmkeeper(['license', 'new-key', join(folder, 'key.json')])
     writeFileSync(join(folder, 'keys.json'), keys)
@@ -133,10 +133,10 @@ describe('a release that runs', () => {
   }
 
   test(
-    'serves what GitOps applied once an approver has decided, and finds no door shut',
+    'serves resources applied by GitOps after an approval, and no call is forbidden',
     { timeout: 180_000 },
     async () => {
-      // The namespace is there already.
+      // The namespace exists already.
       for (const file of ['02_realm', '03_client', '04_users', '05_role_assignments'])
         await plane.kubectl(['apply', '-f', `examples/quickstart/${file}.yaml`], { as: gitops })
       for (const name of ['alice-realm-admin', 'quickstart-dob']) {
@@ -163,12 +163,12 @@ describe('a release that runs', () => {
           .split('\n')
           .filter((line) => /forbidden/i.test(line)),
       )
-      // The one that it provokes, to see that the policies act, is not logged either.
+      // The refusal of the operator's own probe is not logged either.
       expect(refused).toEqual([])
     },
   )
 
-  test('ends without a trace in the namespace', { timeout: 120_000 }, async () => {
+  test('deletes its resources and the namespace', { timeout: 120_000 }, async () => {
     await plane.kubectl(['delete', '--wait=false', '-f', 'examples/quickstart/02_realm.yaml'], { as: gitops })
     await plane.admin.do('DELETE', '/api/v1/namespaces/quickstart')
     await until(async () => expect((await plane.admin.call('GET', '/api/v1/namespaces/quickstart')).status).toBe(404))

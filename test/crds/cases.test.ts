@@ -13,7 +13,7 @@ import { userCases } from './cases/user_cases.ts'
 
 const KINDS = [realmCases, clientCases, userCases, roleAssignmentCases]
 
-/** What a write gives: schema first, then rules, as on an API server. */
+/** The problems of a write: the schema first, then the rules, as on an API server. */
 function problemsOf(kind: string, object: unknown, stored?: unknown): string[] {
   const { value, problems } = defaultAndValidate(kind, object)
   const rules = problems.length > 0 ? { problems: [], unevaluated: [] } : evaluateRules(kind, value, stored)
@@ -27,11 +27,11 @@ function changed(object: Written, change: (object: Written) => unknown): Written
 }
 
 describe.each(KINDS)('$kind', ({ kind, valid, smallest, alsoValid, invalid, updates }) => {
-  test('the smallest one is valid', () => {
+  test('the smallest object is valid', () => {
     expect(problemsOf(kind, smallest())).toEqual([])
   })
 
-  test('one with every field is valid', () => {
+  test('an object with every field is valid', () => {
     expect(problemsOf(kind, valid())).toEqual([])
     expect(unusedFields(kindSchema(kind)!.schema, valid())).toEqual([])
   })
@@ -85,13 +85,13 @@ function ruleMessages(schema: StructuralSchema): string[] {
   ]
 }
 
-/** Fields of the schema that the object leaves out, so that the valid object keeps up with the schema. */
+/** The fields of the schema that the object does not use. */
 function unusedFields(schema: StructuralSchema, value: unknown, path = ''): string[] {
   const values = [value].flat(1)
   if (schema.items) return values.length > 0 ? unusedFields(schema.items, values, path) : []
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const used = values.map((item) => (isObject(item) ? item[name] : undefined)).filter((item) => item !== undefined)
-    // One of each pair that excludes the other.
+    // Two fields exclude each other, so one of them is absent.
     if (used.length === 0) return EXCLUDED.has(`${path}.${name}`) ? [] : [`${path}.${name}`]
     return unusedFields(field, used.flat(1), `${path}.${name}`)
   })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { evaluateSchemaRules } from '../../crds/validation/cel.ts'
 import type { StructuralSchema } from '../../crds/schemas.ts'
 
-/** Whether one rule on `spec` holds; what is unevaluated is said. */
+/** Whether one rule on `spec` holds, or the reason why it was not evaluated. */
 function evaluate(rule: string, spec: unknown, properties: Record<string, StructuralSchema>, old?: unknown) {
   const schema = { type: 'object', properties, 'x-kubernetes-validations': [{ rule, message: 'broken' }] }
   const { problems, unevaluated } = evaluateSchemaRules(schema, spec, old)
@@ -15,7 +15,7 @@ const integer = { type: 'integer' }
 const texts = { type: 'array', items: text }
 const integers = { type: 'array', items: integer }
 
-describe('what Kubernetes adds to CEL', () => {
+describe('functions that Kubernetes adds to CEL', () => {
   test.each([
     ["self.url == '' || isURL(self.url)", { url: 'https://a.example/x' }, true],
     ['isURL(self.url)', { url: 'no url' }, false],
@@ -53,20 +53,20 @@ test('integers are compared and divided as integers, times as times', () => {
   )
 })
 
-test('a rule that needs a function which is missing here is said, neither passed nor failed', () => {
+test('a rule with an unknown function is reported as unevaluated', () => {
   const schema = { 'x-kubernetes-validations': [{ rule: 'self.noSuchFunction()', message: 'broken' }] }
   const { problems, unevaluated } = evaluateSchemaRules(schema, 'x')
   expect(problems).toEqual([])
   expect(unevaluated).toEqual([{ path: [], rule: 'self.noSuchFunction()', why: expect.stringContaining('overload') }])
 })
 
-test('a rule that is no CEL is said as well', () => {
+test('a rule that is not CEL is reported as unevaluated', () => {
   const { problems, unevaluated } = evaluateSchemaRules({ 'x-kubernetes-validations': [{ rule: 'self ==' }] }, 'x')
   expect(problems).toEqual([])
   expect(unevaluated).toHaveLength(1)
 })
 
-test('a rule that looks for a field which is not there fails, as on an API server', () => {
+test('a rule that reads a missing field fails, as on an API server', () => {
   expect(evaluate("self.a == 'x'", {}, { a: text })).toBe(false)
 })
 

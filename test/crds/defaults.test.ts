@@ -76,14 +76,14 @@ test('null counts as absent, with and without a default', () => {
   expect(value['spec']).toEqual({ realmRef: { name: 'shop' }, username: 'alice', emailVerified: false, enabled: true })
 })
 
-test('the object that was given is left as it was', () => {
+test('the input object stays unchanged', () => {
   const realm = realmCases.smallest()
   const before = structuredClone(realm)
   defaultAndValidate('Realm', realm)
   expect(realm).toEqual(before)
 })
 
-test('two objects do not share a default', () => {
+test('two objects share no default value', () => {
   const schema = { properties: { list: { type: 'array', default: ['a'], items: { type: 'string' } } } }
   const first = withDefaults(schema, {})
   expect(first).toEqual({ list: ['a'] })
@@ -96,11 +96,11 @@ test.each(['spec', '', null, 7, [], undefined])('no object at all is a problem, 
   expect(defaultAndValidate('Realm', object).problems).toEqual([{ path: [], message: 'must be an object' }])
 })
 
-test('a kind that is not one of ours is a problem, not a crash', () => {
+test('an unknown kind is a problem, not a crash', () => {
   expect(defaultAndValidate('constructor', {}).problems).toHaveLength(1)
 })
 
-test('an object inside itself is refused, not followed', () => {
+test('a cyclic object is refused', () => {
   const user = userCases.smallest()
   const loop: Record<string, unknown> = {}
   loop['self'] = [loop, loop]
@@ -112,7 +112,7 @@ test('an object inside itself is refused, not followed', () => {
   )
 })
 
-test('what metadata holds beside names is not followed by rules either', () => {
+test('rules do not follow cyclic metadata', () => {
   const user = userCases.smallest()
   const loop: unknown[] = []
   loop.push(loop, loop)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isRfc3339 } from '../../crds/validation/schema_problems.ts'
 
-// Each was put to the validation code of Kubernetes 1.36 as well.
+// The validation code of Kubernetes 1.36 gives the same results.
 test.each([
   ['2030-01-01T00:00:00Z', true],
   ['2030-01-01t00:00:00z', true],

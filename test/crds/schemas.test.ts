@@ -16,14 +16,14 @@ function all(schema: StructuralSchema, path: string): [path: string, schema: Str
 }
 
 const schemas = crds.flatMap(({ kind, schema }) => all(schema, kind))
-/** What the API server itself describes. */
+/** The schemas without metadata, which the API server describes. */
 const own = schemas.filter(([path]) => !path.endsWith('.metadata'))
 
 function pathsOf(broken: (schema: StructuralSchema) => boolean): string[] {
   return own.filter(([, schema]) => broken(schema)).map(([path]) => path)
 }
 
-test('there is something to look at', () => {
+test('the schemas are not empty', () => {
   expect(crds.map(({ kind }) => kind)).toEqual(['Realm', 'Client', 'User', 'RoleAssignment'])
   expect(own.length).toBeGreaterThan(150)
 })
@@ -39,7 +39,7 @@ test('every text is bounded', () => {
   expect(pathsOf((schema) => !bounded(schema)).filter((path) => !fixed.test(path))).toEqual([])
 })
 
-test('every list and map is bounded, and every list says what it is', () => {
+test('every list and map is bounded, and every list has a list type', () => {
   expect(pathsOf(({ type, maxItems }) => type === 'array' && maxItems === undefined)).toEqual([])
   expect(pathsOf((schema) => schema.type === 'array' && !schema['x-kubernetes-list-type'])).toEqual([])
   expect(pathsOf((schema) => schema.additionalProperties !== undefined && schema.maxProperties === undefined)).toEqual(
@@ -47,11 +47,11 @@ test('every list and map is bounded, and every list says what it is', () => {
   )
 })
 
-test('every integer has a format and a least value', () => {
+test('every integer has a format and a minimum', () => {
   expect(pathsOf(({ type, format, minimum }) => type === 'integer' && (!format || minimum === undefined))).toEqual([])
 })
 
-test('every rule has a message for people', () => {
+test('every rule has a message on one line', () => {
   const rules = own.flatMap(([path, schema]) =>
     (schema['x-kubernetes-validations'] ?? []).map((rule) => ({ path, rule })),
   )
@@ -68,7 +68,7 @@ test('a fieldPath names a field', () => {
   expect(named.filter((path) => !known.has(path))).toEqual([])
 })
 
-test('a rule about the former object does not stand on an optional field, whose removal it would not see', () => {
+test('no rule on oldSelf is on an optional field, because it would not run when the field is removed', () => {
   const required = (path: string): boolean => {
     const parent = path.slice(0, path.lastIndexOf('.'))
     if (!parent || !parent.includes('.')) return true
@@ -82,10 +82,10 @@ test('a rule about the former object does not stand on an optional field, whose 
   expect(transitions.map(([path]) => path).filter((path) => !required(path))).toEqual([])
 })
 
-test('no rule stands on a group that has a default, where the rest of its fields is not filled in yet', () => {
+test('no rule is on a group with a default, because it would run before the defaults of its fields', () => {
   expect(pathsOf((schema) => schema.default !== undefined && Boolean(schema['x-kubernetes-validations']))).toEqual([])
 })
 
-test('the generated files are those of a fresh generation', async () => {
+test('the generated files equal a fresh generation', async () => {
   expect(await outdatedFiles()).toEqual([])
 })

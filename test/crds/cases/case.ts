@@ -3,13 +3,13 @@ export interface Written {
   apiVersion: string
   kind: string
   metadata: Record<string, unknown>
-  // oxlint-disable-next-line typescript/no-explicit-any -- cases break it in every way, so nothing is promised about it
+  // oxlint-disable-next-line typescript/no-explicit-any -- cases break it in every way
   spec: any
   // oxlint-disable-next-line typescript/no-explicit-any -- as spec
   status?: any
 }
 
-/** One broken thing, and the problem that it gives first; the only one unless `more`. */
+/** One broken thing, and its first problem, which is the only one unless `more`. */
 export interface InvalidCase {
   name: string
   breakIt: (object: Written) => unknown
@@ -19,7 +19,7 @@ export interface InvalidCase {
   more?: true
 }
 
-/** An update: what was stored, what is written over it, and what is said; no path where it is allowed. */
+/** An update: the stored object, the written object, and the problem. An allowed update has no path. */
 export interface UpdateCase {
   name: string
   stored: (object: Written) => unknown
@@ -32,9 +32,9 @@ export interface KindCases {
   kind: string
   /** A valid object that uses every field. */
   valid: () => Written
-  /** A valid object with nothing but what is required. */
+  /** A valid object with only the required fields. */
   smallest: () => Written
-  /** Variants that are valid as well. */
+  /** Valid variants. */
   alsoValid: { name: string; change: (object: Written) => unknown }[]
   invalid: InvalidCase[]
   updates: UpdateCase[]
@@ -59,7 +59,7 @@ export const condition = {
   lastTransitionTime: '2030-01-01T00:00:00Z',
 }
 
-/** What every kind refuses. */
+/** Objects that every kind refuses. */
 export const commonInvalid: InvalidCase[] = [
   {
     name: 'row 90: an unknown field',
@@ -83,13 +83,13 @@ export const commonInvalid: InvalidCase[] = [
   { name: 'another kind', breakIt: (o) => (o.kind = 'Group'), path: 'kind', message: /must be/ },
   { name: 'no name', breakIt: (o) => delete o.metadata['name'], path: 'metadata.name', message: /is required/ },
   {
-    name: 'a name that is no DNS name',
+    name: 'a name that is not a DNS name',
     breakIt: (o) => (o.metadata['name'] = 'Not_A_Name'),
     path: 'metadata.name',
     message: /DNS name/,
   },
   {
-    name: 'a label that is no text',
+    name: 'a label that is not text',
     breakIt: (o) => (o.metadata['labels'] = { team: 1 }),
     path: 'metadata.labels.team',
     message: /must be a string/,
@@ -108,7 +108,7 @@ export const commonInvalid: InvalidCase[] = [
   },
 ]
 
-/** realmRef, as Client, User and RoleAssignment have it. */
+/** Invalid values of realmRef in Client, User and RoleAssignment. */
 export const realmRefInvalid: InvalidCase[] = [
   { name: 'no realmRef', breakIt: (o) => delete o.spec.realmRef, path: 'spec.realmRef', message: /is required/ },
   {

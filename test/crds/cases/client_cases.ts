@@ -69,11 +69,11 @@ export const clientCases: KindCases = {
     ),
   alsoValid: [
     {
-      name: 'a generated secret under another name',
+      name: 'a generated secret with another name',
       change: (o) => (o.spec.clientSecret = { generate: { secretName: 'web-credentials' } }),
     },
     {
-      name: 'a generated secret, only its rotation configured',
+      name: 'a generated secret with only its rotation configured',
       change: (o) => (o.spec.clientSecret = { previousValidSeconds: 1 }),
     },
     {
@@ -88,14 +88,14 @@ export const clientCases: KindCases = {
       change: (o) => (o.spec.redirectUris = ['http://127.0.0.1', 'http://[::1]:8080/cb', 'http://localhost?x=1']),
     },
     { name: 'a client without grants', change: (o) => (o.spec.grantTypes = []) },
-    { name: 'a long name whose secret has its own', change: (o) => (o.metadata['name'] = 'a'.repeat(253)) },
+    { name: 'a long name with an explicit secret name', change: (o) => (o.metadata['name'] = 'a'.repeat(253)) },
   ],
   invalid: [
     ...commonInvalid,
     ...realmRefInvalid,
     { name: 'no clientId', breakIt: (o) => delete o.spec.clientId, path: 'spec.clientId', message: /is required/ },
     {
-      name: 'a clientId with other signs',
+      name: 'a clientId with invalid characters',
       breakIt: (o) => (o.spec.clientId = 'web app'),
       path: 'spec.clientId',
       message: /does not match/,
@@ -159,19 +159,19 @@ export const clientCases: KindCases = {
       message: /one of password, refresh_token/,
     },
     {
-      name: 'a grant twice',
+      name: 'a duplicate grant',
       breakIt: (o) => (o.spec.grantTypes = ['password', 'password']),
       path: 'spec.grantTypes[1]',
       message: /is equal to item/,
     },
     {
-      name: 'the scope of a field among the default ones',
+      name: 'the scope of a field in defaultScopes',
       breakIt: (o) => (o.spec.defaultScopes = ['_svc_dob.selfdecrypt']),
       path: 'spec.defaultScopes[0]',
       message: /do not list scopes/,
     },
     {
-      name: 'the scope of a field among the optional ones',
+      name: 'the scope of a field in optionalScopes',
       breakIt: (o) => (o.spec.optionalScopes = ['_svc_dob.selfdecrypt']),
       path: 'spec.optionalScopes[0]',
       message: /do not list scopes/,
@@ -198,6 +198,6 @@ export const clientCases: KindCases = {
       path: 'spec.clientId',
       message: /immutable/,
     },
-    { name: 'anything else changed', stored: () => {}, written: (o) => (o.spec.enabled = false) },
+    { name: 'another field changed', stored: () => {}, written: (o) => (o.spec.enabled = false) },
   ],
 }

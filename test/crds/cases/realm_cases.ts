@@ -66,10 +66,10 @@ export const realmCases: KindCases = {
     ),
   alsoValid: [
     {
-      name: 'a long name with a realm of its own',
+      name: 'a long name with spec.realm',
       change: (o) => (o.metadata['name'] = `${'a'.repeat(200)}.b`),
     },
-    { name: 'metadata.name may be reserved where realm is not', change: (o) => (o.metadata['name'] = 'admin') },
+    { name: 'a reserved metadata.name with another spec.realm', change: (o) => (o.metadata['name'] = 'admin') },
     { name: 'null is absent', change: (o) => (o.spec.displayName = null) },
     { name: 'null takes the default', change: (o) => (o.spec.tokens.signingAlgorithm = null) },
     {
@@ -148,7 +148,7 @@ export const realmCases: KindCases = {
       message: /longer than 63/,
     },
     {
-      name: 'a control character in a name for people',
+      name: 'a control character in a display name',
       breakIt: (o) => (o.spec.displayName = 'a\u001b[31m'),
       path: 'spec.displayName',
       message: /does not match/,
@@ -178,13 +178,13 @@ export const realmCases: KindCases = {
       message: /assign it with a RoleAssignment/,
     },
     {
-      name: 'a role twice',
+      name: 'a duplicate role',
       breakIt: (o) => (o.spec.roles[1] = { name: 'reader' }),
       path: 'spec.roles[1]',
       message: /the same name as item 0/,
     },
     {
-      name: 'a composite twice',
+      name: 'a duplicate composite',
       breakIt: (o) => (o.spec.roles[1].composites = ['reader', 'reader']),
       path: 'spec.roles[1].composites[1]',
       message: /is equal to item 0/,
@@ -196,7 +196,7 @@ export const realmCases: KindCases = {
       message: /cannot be more than refreshTokenLifetimeSeconds/,
     },
     {
-      name: 'a default that no longer fits what is set',
+      name: 'a default that conflicts with another field',
       breakIt: (o) => (o.spec.tokens = { refreshTokenLifetimeSeconds: 200 }),
       path: 'spec.tokens.accessTokenLifetimeSeconds',
       message: /cannot be more than refreshTokenLifetimeSeconds/,
@@ -214,7 +214,7 @@ export const realmCases: KindCases = {
       message: /one of RS256, PS256, ES256, ES384, EdDSA/,
     },
     {
-      name: 'a time that is none',
+      name: 'an invalid time',
       breakIt: (o) => (o.spec.tokens.notBefore = 'now'),
       path: 'spec.tokens.notBefore',
       message: /RFC 3339/,
@@ -226,7 +226,7 @@ export const realmCases: KindCases = {
       message: /must be an integer/,
     },
     {
-      name: 'a lifetime of nothing',
+      name: 'a lifetime of zero',
       breakIt: (o) => (o.spec.tokens.accessTokenLifetimeSeconds = 0),
       path: 'spec.tokens.accessTokenLifetimeSeconds',
       message: /less than 1/,
@@ -274,13 +274,13 @@ export const realmCases: KindCases = {
       message: /same tag/,
     },
     {
-      name: 'a field name that cannot serve as tag',
+      name: 'a field name that is not a valid tag',
       breakIt: (o) => delete Object.assign(o.spec.fieldEncryption.fields[0], { name: 'date-of-birth' }).tag,
       path: 'spec.fieldEncryption.fields[0].tag',
       message: /set tag/,
     },
     {
-      name: 'a field name too long to serve as tag',
+      name: 'a field name that is too long for a tag',
       breakIt: (o) => (o.spec.fieldEncryption.fields[1].name = 'a'.repeat(49)),
       path: 'spec.fieldEncryption.fields[1].tag',
       message: /set tag/,
@@ -304,13 +304,13 @@ export const realmCases: KindCases = {
       message: /more than 64 items/,
     },
     {
-      name: 'a selector that is not used',
+      name: 'an unused selector',
       breakIt: (o) => (o.spec.allowedNamespaces.from = 'All'),
       path: 'spec.allowedNamespaces.selector',
       message: /must be set if from is Selector/,
     },
     {
-      name: 'a selector that is not there',
+      name: 'a missing selector',
       breakIt: (o) => delete o.spec.allowedNamespaces.selector,
       path: 'spec.allowedNamespaces.selector',
       message: /must be set if from is Selector/,

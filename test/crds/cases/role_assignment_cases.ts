@@ -86,7 +86,7 @@ export const roleAssignmentCases: KindCases = {
     { name: 'no subject', breakIt: (o) => delete o.spec.subject, path: 'spec.subject', message: /is required/ },
     { name: 'no roles', breakIt: (o) => (o.spec.roles = []), path: 'spec.roles', message: /fewer than 1 item/ },
     {
-      name: 'a role twice',
+      name: 'a duplicate role',
       breakIt: (o) => (o.spec.roles = ['reader', 'reader']),
       path: 'spec.roles[1]',
       message: /is equal to item/,
@@ -134,19 +134,19 @@ export const roleAssignmentCases: KindCases = {
       message: /only one of expiresAt and durationSeconds/,
     },
     {
-      name: 'a decision by nobody',
+      name: 'a decision with an empty approver',
       breakIt: (o) => (o.status.approvals[0].approver = ''),
       path: 'status.approvals[0].approver',
       message: /is empty/,
     },
     {
-      name: 'a decision that does not say what was seen',
+      name: 'a decision without observedUID',
       breakIt: (o) => delete o.status.approvals[0].observedUID,
       path: 'status.approvals[0].observedUID',
       message: /is required/,
     },
     {
-      name: 'a decision about no generation',
+      name: 'a decision on generation 0',
       breakIt: (o) => (o.status.approvals[0].observedGeneration = 0),
       path: 'status.approvals[0].observedGeneration',
       message: /less than 1/,

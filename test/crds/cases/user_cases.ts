@@ -37,7 +37,7 @@ export const userCases: KindCases = {
       message: /is empty|match/,
     },
     {
-      name: 'a username with a space at its end',
+      name: 'a username with a trailing space',
       breakIt: (o) => (o.spec.username = 'alice '),
       path: 'spec.username',
       message: /does not match/,
@@ -49,7 +49,7 @@ export const userCases: KindCases = {
       message: /does not match/,
     },
     {
-      name: 'a username that is no Unicode text',
+      name: 'a username that is not Unicode text',
       breakIt: (o) => (o.spec.username = 'ali\ud800ce'),
       path: 'spec.username',
       message: /not valid Unicode/,
@@ -85,19 +85,19 @@ export const userCases: KindCases = {
       message: /is required/,
     },
     {
-      name: 'an attribute that is no list',
+      name: 'an attribute that is not a list',
       breakIt: (o) => (o.spec.attributes = { department: 'sales' }),
       path: 'spec.attributes.department',
       message: /must be an array/,
     },
     {
-      name: 'an attribute with other signs in its name',
+      name: 'an attribute name with invalid characters',
       breakIt: (o) => (o.spec.attributes = { 'a b': [] }),
       path: 'spec.attributes',
       message: /the name of an attribute/,
     },
     {
-      name: 'an attribute called as a prototype',
+      name: 'an attribute named __proto__',
       breakIt: (o) => (o.spec.attributes = JSON.parse('{"__proto__": "x"}')),
       path: 'spec.attributes.__proto__',
       message: /must be an array/,
