@@ -1,4 +1,4 @@
-import type { SigningAlgorithm } from './algorithms.ts'
+import type { SigningAlgorithm } from './jws.ts'
 import { generateEncryptionKey, generateRefreshKey, generateSigningKey } from './generate.ts'
 import type { Keyring } from './keyring.ts'
 import {

@@ -1,5 +1,13 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
+/**
+ * Identifies the bytes of a key without revealing them: HMAC-SHA256(key, "rk.fp.v1")[0:8] in hex, 16 characters.
+ * It may be shown, stored and logged.
+ */
+export function fingerprint(key: KeyObject | Uint8Array): string {
+  return createHmac('sha256', key).update('rk.fp.v1').digest('hex').slice(0, 16)
+}
+
 // SP 800-108 in counter mode, one block: HMAC-SHA512(key, counter 1 | label | 0x00 | context | output length in bits).
 
 const COUNTER = Buffer.from([0, 0, 0, 1])

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
-import { SIGNING_ALGORITHMS, type SigningAlgorithm } from './algorithms.ts'
-import { fingerprint } from './fingerprint.ts'
-import { KeyringError } from './keyring_error.ts'
+import { fingerprint } from './derivation.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from './jws.ts'
 import {
+  KeyringError,
   readChoice,
   readInteger,
   readKeyBytes,
@@ -14,7 +14,7 @@ import {
   refuseDuplicates,
   type Members,
 } from './members.ts'
-import { readPrivateJwk, type PrivateJwk } from './private_jwk.ts'
+import { readPrivateJwk, type PrivateJwk } from './signing_jwk.ts'
 import { parseStrictJsonBytes, StrictJsonError } from './strict_json.ts'
 
 /** The content of `keyring.json`: every key of one realm. Hold it briefly, never log it; `loadKeyring` makes what is kept. */
@@ -107,7 +107,7 @@ export function serializeKeyring(keyring: Keyring): Buffer {
  * this returns can sign, verify and decrypt with every key it lists.
  * @throws KeyringError; its message names the place and never what stands there
  */
-export function parseKeyring(bytes: Uint8Array, realm: string): Keyring {
+export async function parseKeyring(bytes: Uint8Array, realm: string): Promise<Keyring> {
   if (bytes.length === 0) throw new KeyringError('keyring.json is empty')
   if (bytes.length > MAX_KEYRING_BYTES) throw new KeyringError(`keyring.json is over ${MAX_KEYRING_BYTES} bytes`)
   const top = readObject(
@@ -128,7 +128,7 @@ export function parseKeyring(bytes: Uint8Array, realm: string): Keyring {
       name: readText(owner.name, 'owner.name', 253),
     },
     fields: readList(top.fields, 'fields', MAX_FIELD_PAIRS).map((item, at) => readField(item, `fields[${at}]`)),
-    signing: readList(top.signing, 'signing', MAX_TOKEN_KEYS).map((item, at) => readSigning(item, `signing[${at}]`)),
+    signing: await readSigningKeys(top.signing),
     refresh: readList(top.refresh, 'refresh', MAX_TOKEN_KEYS).map((item, at) => readRefresh(item, `refresh[${at}]`)),
     encryption: readList(top.encryption, 'encryption', MAX_ENCRYPTION_KEYS).map((item, at) =>
       readEncryption(item, `encryption[${at}]`),
@@ -177,11 +177,20 @@ function readTokenKey(members: Members, where: string): TokenKey {
   }
 }
 
-function readSigning(value: unknown, where: string): SigningKey {
+async function readSigningKeys(value: unknown): Promise<SigningKey[]> {
+  const keys: SigningKey[] = []
+  // One after another: the first damaged key is the one that the error names.
+  for (const [at, item] of readList(value, 'signing', MAX_TOKEN_KEYS).entries()) {
+    keys.push(await readSigning(item, `signing[${at}]`))
+  }
+  return keys
+}
+
+async function readSigning(value: unknown, where: string): Promise<SigningKey> {
   const members = readObject(value, where, [...TOKEN_KEY_MEMBERS, 'alg', 'jwk'], OPTIONAL_TOKEN_KEY_MEMBERS)
   const alg = readChoice(members.alg, `${where}.alg`, SIGNING_ALGORITHMS)
   const common = readTokenKey(members, where)
-  return { ...common, alg, jwk: readPrivateJwk(members.jwk, where, alg, common.kid) }
+  return { ...common, alg, jwk: await readPrivateJwk(members.jwk, where, alg, common.kid) }
 }
 
 function readRefresh(value: unknown, where: string): RefreshKey {

@@ -1,11 +1,11 @@
-import { createPrivateKey, createPublicKey, KeyObject, type JsonWebKey } from 'node:crypto'
+import { calculateJwkThumbprint, importJWK, importSPKI, type CryptoKey as PublicKey, type JWK } from 'jose'
 import { parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
+import { generatePrivateJwk, publicMembers } from './signing_jwk.ts'
 import { isJsonObject, parseStrictJson } from './strict_json.ts'
-import { jwkThumbprint } from './thumbprint.ts'
 
 // A license is a compact JWS, EdDSA only, `typ: rk-license+jwt`, claims iss, realm, features, exp, jti.
 
-/** What a license may allow; there is one feature so far. */
+/** The feature that a license allows; there is one so far. */
 export const FIELD_ENCRYPTION_FEATURE = 'field-encryption'
 
 const TYP = 'rk-license+jwt'
@@ -23,8 +23,8 @@ export interface LicenseClaims {
   jti: string
 }
 
-/** A public Ed25519 key: a JWK, the JSON text of one, PEM text, or a KeyObject. */
-export type LicenseKey = JsonWebKey | string | KeyObject
+/** A public Ed25519 key: a JWK, the JSON text of one, PEM text, or an imported key. */
+export type LicenseKey = JWK | string | PublicKey
 
 export type LicenseRefusal = 'Malformed' | 'UnknownKey' | 'WrongRealm' | 'FeatureMissing' | 'Expired'
 
@@ -33,7 +33,7 @@ export type LicenseVerdict =
   | { valid: true; expiresAt: Date; issuer: string; jti: string }
   | { valid: false; reason: LicenseRefusal; message: string; expiresAt?: Date }
 
-/** A key that was given to issue or verify licenses is not one. The message names no key material. */
+/** A configured key cannot issue or verify licenses. The message names no key material. */
 export class LicenseKeyError extends Error {
   override readonly name = 'LicenseKeyError'
   /** As PlainError of process/: shown without a stack. */
@@ -41,10 +41,10 @@ export class LicenseKeyError extends Error {
 }
 
 /**
- * Makes a license. The key id in its header is the thumbprint of the key (RFC 7638).
+ * Issues a license. The key id in its header is the thumbprint of the key (RFC 7638).
  * @throws LicenseKeyError when the key is no private Ed25519 JWK, RangeError when a claim could not be verified later
  */
-export function issueLicense(claims: LicenseClaims, privateJwk: JsonWebKey): string {
+export async function issueLicense(claims: LicenseClaims, privateJwk: JWK): Promise<string> {
   const texts = [claims.issuer, claims.realm, claims.jti, ...claims.features]
   if (texts.some((text) => !isText(text)) || claims.features.length < 1 || claims.features.length > MAX_FEATURES) {
     throw new RangeError(`issuer, realm, jti and features are texts of 1 to ${MAX_TEXT} characters, features 1 to 32`)
@@ -55,22 +55,32 @@ export function issueLicense(claims: LicenseClaims, privateJwk: JsonWebKey): str
     throw new LicenseKeyError('a license is signed with a private Ed25519 JWK (kty OKP, crv Ed25519, x, d)')
   }
   const payload = { iss: claims.issuer, realm: claims.realm, features: [...claims.features], exp, jti: claims.jti }
-  return signJws({ alg: 'EdDSA', kid: jwkThumbprint(privateJwk), typ: TYP }, payload, importPrivate(privateJwk))
+  const key = await importJWK(privateJwk, 'EdDSA').catch(() => undefined)
+  if (!key || key instanceof Uint8Array) {
+    throw new LicenseKeyError('the license signing key is not a usable Ed25519 JWK')
+  }
+  return signJws({ kid: await calculateJwkThumbprint(privateJwk), typ: TYP }, payload, { alg: 'EdDSA', key })
+}
+
+/** A new key pair for licenses. */
+export async function generateLicenseKey(): Promise<{ privateJwk: JWK; publicJwk: JWK }> {
+  const { jwk } = await generatePrivateJwk('EdDSA')
+  return { privateJwk: jwk, publicJwk: publicMembers(jwk, 'EdDSA') }
 }
 
 /**
- * Judges a license by signature, realm, feature and time. White space around it is ignored, since it comes from a file.
- * Call it again with the present time: nothing else notices that a license ran out.
+ * Checks a license's signature, realm, feature and time. White space around it is ignored, since it comes from a file.
+ * Call it again with the present time: no event reports that a license expires.
  * @param keys every key that this installation trusts
  * @throws LicenseKeyError when one of them is no public Ed25519 key
  */
-export function verifyLicense(
+export async function verifyLicense(
   jws: string,
   keys: readonly LicenseKey[],
   { realm, now, feature = FIELD_ENCRYPTION_FEATURE }: { realm: string; now: Date; feature?: string },
-): LicenseVerdict {
-  const trusted = keys.map(importLicenseKey)
-  // The bound comes first: trimming an endless text would already be work.
+): Promise<LicenseVerdict> {
+  const trusted = await Promise.all(keys.map(importLicenseKey))
+  // The bound comes first: trimming a text without end takes time.
   const parsed = jws.length > MAX_LENGTH + 16 ? undefined : parseJws(jws.trim(), MAX_LENGTH)
   if (!parsed || parsed.header.alg !== 'EdDSA' || parsed.header.typ !== TYP) {
     return refused(
@@ -78,12 +88,14 @@ export function verifyLicense(
       `the license is not a compact JWS of at most ${MAX_LENGTH} characters, EdDSA, typ ${TYP}`,
     )
   }
-  if (!trusted.some((key) => verifyJws(parsed, 'EdDSA', key))) {
+  const verified = await Promise.all(trusted.map((key) => verifyJws(parsed, { alg: 'EdDSA', key })))
+  if (!verified.includes(true)) {
     return refused('UnknownKey', 'the license was signed by none of the license keys that this installation trusts')
   }
   const claims = readClaims(parsed)
-  if (!claims)
+  if (!claims) {
     return refused('Malformed', 'the license lacks one of iss, realm, features, exp, jti, or it has another type')
+  }
 
   const { expiresAt } = claims
   if (claims.realm !== realm) return refused('WrongRealm', `the license is not for the realm "${realm}"`, expiresAt)
@@ -95,20 +107,21 @@ export function verifyLicense(
 }
 
 /**
- * Reads one verification key, so that a configuration can be checked at start.
- * @throws LicenseKeyError for anything but a public Ed25519 key; a private one is refused, because it was put in the wrong place
+ * Imports one verification key, so that a configuration can be checked at start.
+ * @throws LicenseKeyError for anything but a public Ed25519 key; a private key is refused, because it is misplaced
  */
-export function importLicenseKey(key: LicenseKey): KeyObject {
-  const imported = key instanceof KeyObject ? key : importPublic(key)
-  if (imported.type !== 'public' || imported.asymmetricKeyType !== 'ed25519') {
+export async function importLicenseKey(key: LicenseKey): Promise<PublicKey> {
+  const imported = key instanceof CryptoKey ? key : await importPublic(key)
+  if (imported.type !== 'public' || imported.algorithm.name !== 'Ed25519') {
     throw new LicenseKeyError('a license verification key is not a public Ed25519 key')
   }
   return imported
 }
 
-function importPublic(key: JsonWebKey | string): KeyObject {
+async function importPublic(key: JWK | string): Promise<PublicKey> {
   try {
-    return typeof key === 'string' && !key.trimStart().startsWith('{') ? importPem(key) : importJwk(key)
+    const isPem = typeof key === 'string' && !key.trimStart().startsWith('{')
+    return await (isPem ? importPem(key) : importPublicJwk(key))
   } catch (error) {
     // Any other error may quote what was configured.
     throw error instanceof LicenseKeyError
@@ -117,24 +130,18 @@ function importPublic(key: JsonWebKey | string): KeyObject {
   }
 }
 
-function importPem(pem: string): KeyObject {
+async function importPem(pem: string): Promise<PublicKey> {
   if (pem.includes('PRIVATE KEY')) throw new LicenseKeyError(PRIVATE_KEY_GIVEN)
-  return createPublicKey(pem)
+  return importSPKI(pem.trim(), 'EdDSA')
 }
 
-function importJwk(key: JsonWebKey | string): KeyObject {
+async function importPublicJwk(key: JWK | string): Promise<PublicKey> {
   const jwk = typeof key === 'string' ? parseStrictJson(key, 2) : key
   if (!isJsonObject(jwk)) throw new TypeError('a JWK is an object')
   if (jwk.d !== undefined) throw new LicenseKeyError(PRIVATE_KEY_GIVEN)
-  return createPublicKey({ key: jwk, format: 'jwk' })
-}
-
-function importPrivate(jwk: JsonWebKey): KeyObject {
-  try {
-    return createPrivateKey({ key: jwk, format: 'jwk' })
-  } catch {
-    throw new LicenseKeyError('the license signing key is not a usable Ed25519 JWK')
-  }
+  const imported = await importJWK(jwk, 'EdDSA')
+  if (imported instanceof Uint8Array) throw new TypeError('a symmetric key')
+  return imported
 }
 
 function readClaims({ payload }: ParsedJws): LicenseClaims | undefined {

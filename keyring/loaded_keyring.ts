@@ -1,24 +1,25 @@
-import { createSecretKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import type { SigningAlgorithm } from './algorithms.ts'
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import type { CryptoKey, JWK } from 'jose'
 import { deriveFieldKey } from './derivation.ts'
+import type { JwsKey, SigningAlgorithm } from './jws.ts'
 import type { EncryptionState, FieldPair, Keyring, SigningKey } from './keyring.ts'
-import { importPrivateJwk, publicMembers } from './private_jwk.ts'
+import { importSigningJwk, publicMembers } from './signing_jwk.ts'
 
-/** A keyring as a process works with it: KeyObjects, and no text or buffer of any key. */
+/** A keyring that a process holds: imported keys, and no text or buffer of any key. */
 export interface LoadedKeyring {
   readonly realm: string
   readonly fields: readonly FieldPair[]
   /** The active signing key. Undefined: nothing can be signed (`keyring_unavailable`). */
-  readonly signer: { kid: string; alg: SigningAlgorithm; privateKey: KeyObject } | undefined
-  /** Public keys of every signing key held, by kid; the algorithm is the key's, whatever a token says. */
-  readonly verifiers: ReadonlyMap<string, { alg: SigningAlgorithm; publicKey: KeyObject }>
-  /** What JWKS serves: public members, `kid`, `alg` and `use`; the active key first. */
-  readonly publicJwks: readonly JsonWebKey[]
+  readonly signer: ({ kid: string } & JwsKey<SigningAlgorithm>) | undefined
+  /** Public keys of every signing key held, by kid, each with its own algorithm. */
+  readonly verifiers: ReadonlyMap<string, JwsKey<SigningAlgorithm>>
+  /** The keys of the JWK Set: public members, `kid`, `alg` and `use`; the active key first. */
+  readonly publicJwks: readonly JWK[]
   /** Every refresh key held, by kid. */
-  readonly refreshKeys: ReadonlyMap<string, KeyObject>
-  /** The refresh key that signs. */
-  readonly refreshSigner: { kid: string; key: KeyObject } | undefined
-  /** The version new ciphertexts are made with. Undefined: nothing can be encrypted. */
+  readonly refreshKeys: ReadonlyMap<string, LoadedRefreshKey>
+  /** The kid of the refresh key that signs new tokens. */
+  readonly refreshKid: string | undefined
+  /** The version that encrypts. Undefined: nothing can be encrypted. */
   readonly primaryVersion: number | undefined
   /** Undefined for a version that was never in the ring. */
   encryptionState(version: number): EncryptionState | undefined
@@ -28,24 +29,32 @@ export interface LoadedKeyring {
   readonly fingerprints: readonly string[]
 }
 
-/** Derived keys remembered at most. A realm has up to 64 fields and a few versions in use. */
+/** One refresh key: `key` signs and verifies tokens, `secret` derives their `jti`. */
+export interface LoadedRefreshKey extends JwsKey<'HS512'> {
+  secret: KeyObject
+}
+
+/** The most derived keys held. A realm has up to 64 fields and a few versions in use. */
 const MAX_FIELD_KEYS = 4096
 
 /**
- * Makes KeyObjects of a parsed keyring. Bytes of disabled keys are not loaded.
- * @throws KeyringError when a JWK cannot be imported, which parseKeyring would have said
+ * Imports the keys of a parsed keyring, each once. Keys of disabled versions are not loaded.
+ * @throws KeyringError when a JWK cannot be imported; never for what parseKeyring returned
  */
-export function loadKeyring(keyring: Keyring): LoadedKeyring {
-  const signingKeys = activeFirst(keyring.signing).map((key) => ({
-    ...importPrivateJwk(key.jwk, key.alg, 'signing'),
-    kid: key.kid,
-    alg: key.alg,
-    state: key.state,
-  }))
+export async function loadKeyring(keyring: Keyring): Promise<LoadedKeyring> {
+  const ordered = activeFirst(keyring.signing)
+  const signingKeys = await Promise.all(
+    ordered.map(async ({ kid, alg, state, jwk }) => ({
+      ...(await importSigningJwk(jwk, alg, 'signing')),
+      kid,
+      alg,
+      state,
+    })),
+  )
   const active = signingKeys.find(({ state }) => state === 'active')
-  const refreshKeys = new Map(keyring.refresh.map(({ kid, key }) => [kid, secretKey(key)]))
-  const activeRefreshKid = keyring.refresh.find(({ state }) => state === 'active')?.kid
-  const activeRefreshKey = activeRefreshKid === undefined ? undefined : refreshKeys.get(activeRefreshKid)
+  const refreshKeys = await Promise.all(
+    keyring.refresh.map(async ({ kid, key }) => [kid, await importRefreshKey(key)] as const),
+  )
 
   const states = new Map(keyring.encryption.map(({ version, state }) => [version, state]))
   const usable = keyring.encryption.filter(({ state }) => state !== 'disabled' && state !== 'destroyed')
@@ -54,14 +63,11 @@ export function loadKeyring(keyring: Keyring): LoadedKeyring {
   return {
     realm: keyring.realm,
     fields: keyring.fields.map((pair) => ({ ...pair })),
-    signer: active && { kid: active.kid, alg: active.alg, privateKey: active.privateKey },
-    verifiers: new Map(signingKeys.map(({ kid, alg, publicKey }) => [kid, { alg, publicKey }])),
-    publicJwks: activeFirst(keyring.signing).map(publicJwk),
-    refreshKeys,
-    refreshSigner:
-      activeRefreshKid === undefined || !activeRefreshKey
-        ? undefined
-        : { kid: activeRefreshKid, key: activeRefreshKey },
+    signer: active && { kid: active.kid, alg: active.alg, key: active.privateKey },
+    verifiers: new Map(signingKeys.map(({ kid, alg, publicKey }) => [kid, { alg, key: publicKey }])),
+    publicJwks: ordered.map(publicJwk),
+    refreshKeys: new Map(refreshKeys),
+    refreshKid: keyring.refresh.find(({ state }) => state === 'active')?.kid,
     primaryVersion: keyring.encryption.find(({ state }) => state === 'primary')?.version,
     encryptionState: (version) => states.get(version),
     fieldKey: fieldKeys(keyring.realm, versionKeys),
@@ -96,8 +102,18 @@ function activeFirst(keys: readonly SigningKey[]): SigningKey[] {
   return keys.toSorted((a, b) => Number(b.state === 'active') - Number(a.state === 'active'))
 }
 
-function publicJwk(key: SigningKey): JsonWebKey {
+function publicJwk(key: SigningKey): JWK {
   return { kid: key.kid, alg: key.alg, use: 'sig', ...publicMembers(key.jwk, key.alg) }
+}
+
+async function importRefreshKey(text: string): Promise<LoadedRefreshKey> {
+  const bytes = Buffer.from(text, 'base64url')
+  const key: CryptoKey = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, [
+    'sign',
+    'verify',
+  ])
+  bytes.fill(0)
+  return { alg: 'HS512', key, secret: secretKey(text) }
 }
 
 function secretKey(text: string): KeyObject {

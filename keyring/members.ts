@@ -1,13 +1,20 @@
 import { decodeBase64url } from './base64url.ts'
-import { KeyringError } from './keyring_error.ts'
 import { isJsonObject } from './strict_json.ts'
 
-/** An object whose members are all known; which of them are there and of what type is still to be read. */
+/**
+ * A keyring cannot be used as it is. The message names the part and what to do; it quotes no content and carries no
+ * cause, because both may hold key material.
+ */
+export class KeyringError extends Error {
+  override readonly name = 'KeyringError'
+}
+
+/** An object whose member names are all known; their presence and types are still to be read. */
 export type Members = Readonly<Record<string, unknown>>
 
 /**
- * The value as an object that has every required member and none but the named ones. What this version does not know
- * is refused rather than dropped: the next write would lose it.
+ * Returns an object that has every required member and only named ones. An unknown member is refused rather than
+ * dropped, because the next write would lose it.
  */
 export function readObject(value: unknown, where: string, required: string[], optional: string[] = []): Members {
   if (!isJsonObject(value)) throw new KeyringError(`${where} is not an object`)
@@ -47,7 +54,7 @@ export function readInteger(value: unknown, where: string, min: number, max: num
 
 const RFC_3339_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
 
-/** Times stay the texts they are, in UTC (RFC 3339). */
+/** Returns the text unchanged: a time in UTC (RFC 3339). */
 export function readTime(value: unknown, where: string): string {
   if (typeof value !== 'string' || !RFC_3339_UTC.test(value) || Number.isNaN(Date.parse(value))) {
     throw new KeyringError(`${where} is not a time such as 2030-01-31T12:00:00Z`)
@@ -55,7 +62,7 @@ export function readTime(value: unknown, where: string): string {
   return value
 }
 
-/** The times among `names` that are there, to be spread into the result. */
+/** The times among `names` that are present, to be spread into the result. */
 export function readTimes<Name extends string>(from: Members, where: string, names: readonly Name[]) {
   const times: Partial<Record<Name, string>> = {}
   for (const name of names) {
@@ -64,7 +71,7 @@ export function readTimes<Name extends string>(from: Members, where: string, nam
   return times
 }
 
-/** Checks the base64url text of a 32-byte key and returns its bytes. All zeros are what a failed read looks like. */
+/** Checks the base64url text of a 32-byte key and returns its bytes. All zeros are refused: a failed read gives them. */
 export function readKeyBytes(value: unknown, where: string): Buffer {
   const bytes = typeof value === 'string' && value.length === 43 ? decodeBase64url(value) : undefined
   if (bytes?.length !== 32) throw new KeyringError(`${where} is not 32 bytes in base64url (43 characters)`)

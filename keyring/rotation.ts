@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SigningAlgorithm } from './algorithms.ts'
+import type { SigningAlgorithm } from './jws.ts'
 import type { SeenVersion } from './continuity.ts'
 import {
   MAX_ENCRYPTION_KEYS,

@@ -45,7 +45,7 @@ export async function runOperator(
   surroundings: OperatorSurroundings,
 ): Promise<RunningOperator> {
   const { log, now, random = Math.random, clock = processClock } = surroundings
-  const licenseKeys = readLicenseKeys(config.licenseKeys)
+  const licenseKeys = await readLicenseKeys(config.licenseKeys)
   const acceptEmpty = parseAcceptEmpty(config.acceptEmpty)
   const holder = `${hostname()}-${randomBytes(4).toString('hex')}`
 

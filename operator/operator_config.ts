@@ -20,10 +20,8 @@ export function parseAcceptEmpty(listed: string | undefined): Kind[] {
 }
 
 /** The keys in the file of `--license-keys`. Throws OperatorConfigError, and LicenseKeyError for a key that is no public Ed25519 JWK. */
-export function readLicenseKeys(file: string | undefined): LicenseKey[] {
-  const keys = file === undefined ? [] : readJwkSet(file)
-  for (const key of keys) importLicenseKey(key)
-  return keys
+export async function readLicenseKeys(file: string | undefined): Promise<LicenseKey[]> {
+  return file === undefined ? [] : Promise.all(readJwkSet(file).map(importLicenseKey))
 }
 
 function readJwkSet(file: string): LicenseKey[] {

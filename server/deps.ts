@@ -6,15 +6,13 @@ import { findLiveSessions } from '../store/live_sessions.ts'
 import type { LiveSession, SessionKey } from '../store/live_sessions.ts'
 import { rotateSessions } from '../store/sessions.ts'
 import type { Rotated, Rotation, RotationRefused } from '../store/sessions.ts'
-import { createFailedDecrypts } from './encryption/failed_decrypts.ts'
-import type { FailedDecrypts } from './encryption/failed_decrypts.ts'
+import { createFailureLimiter } from './failure_limiter.ts'
+import type { FailureLimiter } from './failure_limiter.ts'
 import { createKeyrings } from './keyrings/keyrings.ts'
 import type { Keyrings } from './keyrings/keyrings.ts'
 import type { KeyringSource } from './keyrings/keyring_source.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import type { Passwords } from './passwords/passwords.ts'
-import { createLoginLimit } from './passwords/rate_limit.ts'
-import type { LoginLimit } from './passwords/rate_limit.ts'
 import { followChanges } from './realms/change_follower.ts'
 import type { ChangeFollower } from './realms/change_follower.ts'
 import { createRealmMirror } from './realms/realm_mirror.ts'
@@ -39,8 +37,8 @@ export interface Deps {
   rotateSession: (rotation: Rotation) => Promise<Rotated | RotationRefused>
   /** Access tokens whose signature was verified before. */
   verifiedTokens: VerifiedTokens
-  /** Failed decrypts of each subject. */
-  failedDecrypts: FailedDecrypts
+  /** Failed decrypts and rewraps within a minute, by realm and subject. */
+  failedDecrypts: FailureLimiter
   /** The bounded queue in which passwords are checked. */
   passwords: Passwords
   loginLimits: LoginLimits
@@ -51,9 +49,9 @@ export interface Deps {
 /** Failed logins within a minute. */
 export interface LoginLimits {
   /** Callers with a public client. */
-  byAddress: LoginLimit
+  byAddress: FailureLimiter
   /** Authenticated confidential clients, which have many users behind one address. */
-  byClient: LoginLimit
+  byClient: FailureLimiter
 }
 
 /** Deps, and what runs in the background to keep them up to date. */
@@ -112,14 +110,14 @@ export function startDeps({ config, pool, keyringSource, replicaId, now, log }: 
       ask: (rotations) => rotateSessions(pool, rotations),
       keyOf: ({ realm, sid }) => `${realm} ${sid}`,
     }),
-    verifiedTokens: createVerifiedTokens(),
-    failedDecrypts: createFailedDecrypts(config.failedDecryptsPerSubject),
+    verifiedTokens: createVerifiedTokens(now),
+    failedDecrypts: createFailureLimiter(config.failedDecryptsPerSubject, now),
     // More concurrent hashes than cores make all of them slower; more than the threads of libuv's pool would make
     // reading a file wait for all of them.
     passwords: createPasswords({ concurrency: Math.min(availableParallelism(), UV_THREADS), log }),
     loginLimits: {
-      byAddress: createLoginLimit(config.failedLoginsPerAddress),
-      byClient: createLoginLimit(config.failedLoginsPerClient),
+      byAddress: createFailureLimiter(config.failedLoginsPerAddress, now),
+      byClient: createFailureLimiter(config.failedLoginsPerClient, now),
     },
     auditWriter: `server/${replicaId}`,
   }

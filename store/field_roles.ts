@@ -1,12 +1,15 @@
-/** What a role of a field permits; rewrapping takes both. */
+/** The role of those who administer a realm; it exists in every realm. */
+export const REALM_ADMIN_ROLE = 'svc-realm-admin'
+
+/** An operation on a field; rewrapping needs the roles of both. */
 export type FieldUse = 'encrypt' | 'decrypt'
 
-/** The realm role, and the scope of the same name, without which nobody uses a field. */
+/** The realm role, and the scope of the same name, that permits one operation on one field. */
 export function fieldRole(tag: string, use: FieldUse): string {
   return `_svc_${tag}.self${use}`
 }
 
-/** Whether a role or a scope has the shape of a field's, whether or not there is such a field. */
+/** Whether a role or a scope has the shape of a field role, whether or not the field exists. */
 export function isFieldRole(word: string): boolean {
   return FIELD_ROLE.test(word)
 }

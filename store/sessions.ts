@@ -1,5 +1,12 @@
 import type { Db } from './db.ts'
 
+const SESSION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Whether a value has the shape of a session id. Postgres refuses others, with every request that shares the statement. */
+export function isSessionId(value: unknown): value is string {
+  return typeof value === 'string' && SESSION_ID.test(value)
+}
+
 /** What a new session is made of. The first refresh token has generation 0. */
 export interface NewSession {
   realm: string

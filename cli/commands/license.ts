@@ -1,8 +1,8 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
-import type { JsonWebKey } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
+import type { JWK } from 'jose'
 import { PlainError } from '../../process/plain_error.ts'
 
 const MAX_DAYS = 3650
@@ -34,7 +34,7 @@ export function addLicenseCommand(program: Command): void {
         expiresAt: new Date(Date.now() + options.days * 86_400_000),
         jti: randomUUID(),
       }
-      console.log(issueLicense(claims, await readJwk(options.key)))
+      console.log(await issueLicense(claims, await readJwk(options.key)))
     })
 
   license
@@ -44,9 +44,10 @@ export function addLicenseCommand(program: Command): void {
     )
     .argument('<file>', 'file for the private key; must not exist')
     .action(async (file: string) => {
-      const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-      await createFile(file, `${JSON.stringify(privateKey.export({ format: 'jwk' }))}\n`)
-      console.log(JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }, undefined, 2))
+      const { generateLicenseKey } = await import('../../keyring/license.ts')
+      const { privateJwk, publicJwk } = await generateLicenseKey()
+      await createFile(file, `${JSON.stringify(privateJwk)}\n`)
+      console.log(JSON.stringify({ keys: [publicJwk] }, undefined, 2))
     })
 }
 
@@ -58,7 +59,7 @@ async function createFile(file: string, text: string): Promise<void> {
   }
 }
 
-async function readJwk(file: string): Promise<JsonWebKey> {
+async function readJwk(file: string): Promise<JWK> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new PlainError(`${file} cannot be read (${codeOf(error)}): --key names a private Ed25519 JWK`)
   })

@@ -1,12 +1,12 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
-import type { JsonWebKey } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { JWK } from 'jose'
 import type { StoredObject, StoredResource } from '../../operator/source/directory/state/stored_object.ts'
 import { isStoredResource } from '../../operator/source/directory/state/stored_object.ts'
 import { keyText } from '../../operator/source/resource.ts'
 import { stateSecrets } from '../../operator/source/directory/state/state_secrets.ts'
-import { FIELD_ENCRYPTION_FEATURE, issueLicense } from '../../keyring/license.ts'
+import { FIELD_ENCRYPTION_FEATURE, generateLicenseKey, issueLicense } from '../../keyring/license.ts'
 import { PlainError } from '../../process/plain_error.ts'
 
 const LICENSE_DAYS = 365
@@ -39,7 +39,7 @@ export async function issueMissingLicenses(
 
     const privateJwk = await readLicenseKey(stateDir)
     if (!privateJwk) throw new PlainError(`${stateDir}/license_key.json is missing: start again, which creates another`)
-    const license = issueLicense(
+    const license = await issueLicense(
       {
         issuer: 'realmkeeper dev',
         realm: missing.realm,
@@ -71,7 +71,7 @@ function missingLicense(realm: StoredResource): { realm: string; secret: string;
   return { realm: spec.realm ?? realm.name, secret: reference.name, key: reference.key }
 }
 
-async function readLicenseKey(stateDir: string): Promise<JsonWebKey | undefined> {
+async function readLicenseKey(stateDir: string): Promise<JWK | undefined> {
   const text = await readFile(join(stateDir, 'license_key.json'), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   try {
@@ -83,12 +83,12 @@ async function readLicenseKey(stateDir: string): Promise<JsonWebKey | undefined>
   throw new PlainError(`${stateDir}/license_key.json is damaged: remove it, then start again`)
 }
 
-async function writeLicenseKey(stateDir: string): Promise<JsonWebKey> {
-  const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+async function writeLicenseKey(stateDir: string): Promise<JWK> {
+  const { privateJwk: jwk } = await generateLicenseKey()
   await writeFile(join(stateDir, 'license_key.json'), `${JSON.stringify(jwk)}\n`, { mode: 0o600 })
   return jwk
 }
 
-function isJwk(value: unknown): value is JsonWebKey {
+function isJwk(value: unknown): value is JWK {
   return typeof value === 'object' && value !== null && 'd' in value && typeof value.d === 'string'
 }

@@ -29,7 +29,7 @@ export async function licenseState(
 
   const value = await referencedValue(secrets, { namespace: metadata.namespace, name: ref.name }, ref.key)
   if (!value.found) return invalid(value.reason, value.message)
-  const verdict = verifyLicense(utf8(value.bytes) ?? '', licenseKeys, { realm, now })
+  const verdict = await verifyLicense(utf8(value.bytes) ?? '', licenseKeys, { realm, now })
   if (!verdict.valid) return invalid(`License${verdict.reason}`, verdict.message)
 
   const { expiresAt } = verdict

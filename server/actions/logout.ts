@@ -13,7 +13,7 @@ export function logout(deps: Deps): Action<ClientRequest> {
     const { refresh_token: token } = form
     if (token === undefined) throw new OAuthError('invalid_request', 'No refresh token')
 
-    const presented = parseRefreshToken(token, realm)
+    const presented = await parseRefreshToken(token, realm)
     if (!presented) throw invalidToken('not a refresh token of this realm')
     if (presented.azp !== client.clientId) throw invalidToken('token of another client')
     const session = { realm: realm.name, sid: presented.sid, clientId: client.clientId, subject: presented.sub }

@@ -1,7 +1,7 @@
 import type { Action } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { ServedRealm } from '../realms/realms.ts'
-import { notBeforeSeconds } from '../tokens/not_before.ts'
+import { notBeforeSeconds } from '../tokens/times.ts'
 
 /** The document that older adapters read instead of discovery and certs. */
 export function realmInfo(): Action {
@@ -9,7 +9,7 @@ export function realmInfo(): Action {
     status: 200,
     body: {
       realm: realm.name,
-      public_key: activePublicKey(realm),
+      public_key: await activePublicKey(realm),
       'token-service': `${realm.issuer}/protocol/openid-connect`,
       'tokens-not-before': notBeforeSeconds(realm.row.tokens),
     },
@@ -17,9 +17,9 @@ export function realmInfo(): Action {
 }
 
 /** SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7) of the key that signs, DER in base64. */
-function activePublicKey(realm: ServedRealm): string {
+async function activePublicKey(realm: ServedRealm): Promise<string> {
   const { signer, verifiers } = realm.keyring()
   const active = signer && verifiers.get(signer.kid)
   if (!active) throw new OAuthError('keyring_unavailable', 'The keys of the realm are not loaded')
-  return active.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+  return Buffer.from(await crypto.subtle.exportKey('spki', active.key)).toString('base64')
 }

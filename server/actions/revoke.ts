@@ -14,7 +14,7 @@ export function revoke(deps: Deps): Action<ClientRequest> {
     const { token } = form
     if (token === undefined) throw new OAuthError('invalid_request', 'Token not provided.')
 
-    const presented = parseRefreshToken(token, realm) ?? readSignedClaims(token, realm, deps)
+    const presented = (await parseRefreshToken(token, realm)) ?? (await readSignedClaims(token, realm, deps))
     if (typeof presented === 'string') return unchanged(presented)
     if (presented.azp !== client.clientId) return unchanged('token of another client')
     const session = { realm: realm.name, sid: presented.sid, clientId: client.clientId, subject: presented.sub }

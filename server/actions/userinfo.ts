@@ -1,6 +1,6 @@
 import type { Action, BearerRequest } from '../http/request.ts'
 import { insufficientScope } from '../tokens/bearer.ts'
-import { userClaims } from '../tokens/user_claims.ts'
+import { userClaims } from '../tokens/issue_tokens.ts'
 
 /** OpenID Connect Core section 5.3: the user's claims as they are at this moment, limited to the token's scope. */
 export function userinfo(): Action<BearerRequest> {

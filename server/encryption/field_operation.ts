@@ -7,7 +7,7 @@ import type { Action, BearerRequest } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { ServedRealm } from '../realms/realms.ts'
 import { insufficientScope } from '../tokens/bearer.ts'
-import { rolesNow } from '../tokens/roles.ts'
+import { rolesNow } from '../tokens/scope.ts'
 import { answerBatch } from './batch.ts'
 import type { ItemSteps } from './batch.ts'
 import { decryptValue, encryptValue } from './cipher.ts'
@@ -57,13 +57,15 @@ export function fieldAction<Item extends { field: string }>(
 }
 
 function itemSteps<Item extends { field: string }>(
-  { failedDecrypts, now }: Pick<Deps, 'failedDecrypts' | 'now'>,
+  { failedDecrypts }: Pick<Deps, 'failedDecrypts'>,
   operation: FieldOperation<Item>,
   request: BearerRequest,
 ): ItemSteps<Item> {
   const { realm, token } = request
   const { user } = token
   const { subject } = user
+  // A realm's name holds no space.
+  const limiterKey = `${realm.name} ${subject}`
   const keyring = realm.keyring()
   const caller: FieldCaller = {
     scope: token.claims.scope,
@@ -79,7 +81,7 @@ function itemSteps<Item extends { field: string }>(
     },
     requireNotLimited() {
       if (!operation.limitsFailures) return
-      const seconds = failedDecrypts.secondsToWait(realm.name, subject, now())
+      const seconds = failedDecrypts.secondsToWait(limiterKey)
       if (seconds > 0) throw rateLimited(seconds)
     },
     apply({ item, field }) {
@@ -88,7 +90,7 @@ function itemSteps<Item extends { field: string }>(
         return operation.apply(item, { field, user, keyring, context: { field: name, tag, binding, sub: subject } })
       } catch (error) {
         const isFailure = error instanceof OAuthError && error.status === 400
-        if (isFailure && operation.limitsFailures) failedDecrypts.count(realm.name, subject, now())
+        if (isFailure && operation.limitsFailures) failedDecrypts.count(limiterKey)
         throw error
       }
     },

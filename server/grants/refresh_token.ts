@@ -1,49 +1,46 @@
-import type { ClientRow } from '../../store/clients.ts'
 import { recordAudit } from '../../store/audit.ts'
 import type { LiveSession } from '../../store/live_sessions.ts'
 import type { Rotated, RotationRefused } from '../../store/sessions.ts'
 import type { Deps } from '../deps.ts'
 import { OAuthError } from '../http/oauth_error.ts'
-import type { ServedRealm } from '../realms/realms.ts'
-import { notBeforeSeconds } from '../tokens/not_before.ts'
+import { renewal } from '../tokens/issue_tokens.ts'
+import type { IssuedSession, TokenResponse } from '../tokens/issue_tokens.ts'
 import { parseRefreshToken } from '../tokens/refresh_token.ts'
 import type { RefreshToken } from '../tokens/refresh_token.ts'
-import { rolesNow } from '../tokens/roles.ts'
-import { grantedScope, narrowedScope } from '../tokens/scope.ts'
-import { idleEnd, refreshKid, signTokens } from '../tokens/token_response.ts'
-import type { IssuedSession, TokenResponse } from '../tokens/token_response.ts'
-import type { Grant } from './grant.ts'
+import { notBeforeSeconds } from '../tokens/times.ts'
+import type { Grant, GrantRequest } from './grant.ts'
+
+type RefreshRequest = GrantRequest<'refresh_token'>
 
 /**
  * RFC 6749 section 6, with rotation (RFC 9700 section 4.14.2). The tokens are signed first; then one statement checks
  * and spends the presented token, so that two racing calls cannot both win and an error leaves nothing behind.
  */
-export const refreshTokenGrant: Grant = {
+export const refreshTokenGrant: Grant<'refresh_token'> = {
   grantType: 'refresh_token',
+  parameters: { refresh_token: 'No refresh token' },
 
-  async handle({ realm, client, form }, deps) {
-    if (form.refresh_token === undefined) throw new OAuthError('invalid_request', 'No refresh token')
-    const presented = parseRefreshToken(form.refresh_token, realm)
-    if (presented?.azp !== client.clientId) throw refused('Invalid refresh token')
+  async handle(request, deps) {
+    const { realm, client } = request
+    const presented = await parseRefreshToken(request.parameters.refresh_token, realm)
+    if (!presented) throw refused('Invalid refresh token', 'not a refresh token of this realm')
+    if (presented.azp !== client.clientId) throw refused('Invalid refresh token', 'token of another client', presented)
 
     const now = deps.now()
-    if (now.getTime() >= presented.exp * 1000) throw refused('Token is not active')
-    const session = await deps.findLiveSession({ realm: realm.name, sid: presented.sid })
-    requireGoodSession(session, presented, realm, client, now)
+    if (now.getTime() >= presented.exp * 1000) throw refused('Token is not active', 'token expired', presented)
+    const found = await deps.findLiveSession({ realm: realm.name, sid: presented.sid })
+    const session = requireGoodSession(found, presented, request, now)
 
-    const call: RefreshCall = { realm, client, presented, session, scope: form.scope, now, deps }
-    // Already used: only the statement can tell reuse from a repetition within the grace.
-    return presented.gen === session.generation ? rotate(call) : repeat(call)
+    // Only the statement can tell reuse from a repetition within the grace: a used token is not signed for.
+    const call = { request, presented, session, now, deps }
+    return presented.gen === session.generation ? rotate(call) : conclude(call, await spend(call))
   },
 }
 
 interface RefreshCall {
-  realm: ServedRealm
-  client: ClientRow
+  request: RefreshRequest
   presented: RefreshToken
   session: LiveSession
-  /** As asked for now. */
-  scope: string | undefined
   now: Date
   deps: Deps
 }
@@ -51,45 +48,41 @@ interface RefreshCall {
 function requireGoodSession(
   session: LiveSession | undefined,
   presented: RefreshToken,
-  { row }: ServedRealm,
-  client: ClientRow,
+  { realm, client }: RefreshRequest,
   now: Date,
-): asserts session is LiveSession {
-  if (!session) throw refused('Session not active')
-  if (session.clientId !== client.clientId) throw refused('Invalid refresh token')
-  // Removing a user ends the sessions as well; the reason is what the client can act on.
-  if (!session.user) throw refused('Account disabled')
-  if (session.ended) throw refused('Session not active')
-  if (session.expiresAt <= now) throw refused('Token is not active')
-  if (presented.iat < notBeforeSeconds(row.tokens)) throw refused('Stale token')
+): LiveSession {
+  if (!session) throw refused('Session not active', 'no such session', presented)
+  if (session.clientId !== client.clientId) {
+    throw refused('Invalid refresh token', 'session of another client', presented)
+  }
+  // Removing a user ends the sessions as well; the client can act on this reason.
+  if (!session.user) throw refused('Account disabled', 'user removed', presented)
+  if (session.ended) throw refused('Session not active', 'session ended', presented)
+  if (session.expiresAt <= now) throw refused('Token is not active', 'session expired', presented)
+  if (presented.iat < notBeforeSeconds(realm.row.tokens)) {
+    throw refused('Stale token', 'issued before notBefore of the realm', presented)
+  }
+  return session
 }
 
 async function rotate(call: RefreshCall): Promise<TokenResponse> {
-  const { realm, session, now } = call
+  const { session, request, now } = call
   const successor: IssuedSession = {
     sid: session.sid,
     authTime: session.authTime,
     expiresAt: session.expiresAt,
     generation: session.generation + 1,
     rotatedAt: now,
-    idleExpiresAt: idleEnd(realm, session.expiresAt, now),
-    refreshKid: refreshKid(realm),
+    ...renewal(request.realm, session.expiresAt, now),
   }
-  const response = signResponse(call, successor)
+  const response = await issue(call, successor)
   const outcome = await spend(call, successor)
-  if (outcome.outcome === 'rotated') return response
-  return conclude(call, outcome)
-}
-
-async function repeat(call: RefreshCall): Promise<TokenResponse> {
-  const { realm, session, now } = call
-  const idleExpiresAt = idleEnd(realm, session.expiresAt, now)
-  return conclude(call, await spend(call, { idleExpiresAt, refreshKid: refreshKid(realm) }))
+  return outcome.outcome === 'rotated' ? response : conclude(call, outcome)
 }
 
 function spend(
-  { realm, client, presented, now, deps }: RefreshCall,
-  successor: Pick<IssuedSession, 'refreshKid' | 'idleExpiresAt'>,
+  { request: { realm, client }, presented, session, now, deps }: RefreshCall,
+  successor = renewal(realm, session.expiresAt, now),
 ): Promise<Rotated | RotationRefused> {
   return deps.rotateSession({
     realm: realm.name,
@@ -103,40 +96,48 @@ function spend(
   })
 }
 
-/** Another call was first: within the grace its successor is made once more, from the row that it left. */
+/** Another call was first: within the grace the same successor is signed again, from the row that the first call wrote. */
 async function conclude(call: RefreshCall, outcome: Rotated | RotationRefused): Promise<TokenResponse> {
-  const { sid, authTime } = call.session
+  const { session, presented } = call
   switch (outcome.outcome) {
     case 'rotated':
     case 'repeated':
-      return signResponse(call, { ...outcome, sid, authTime })
+      return issue(call, { ...outcome, sid: session.sid, authTime: session.authTime })
     case 'reused':
       await recordReuse(call)
-      throw refused('Refresh token reused')
+      throw refused('Refresh token reused', 'token used before', presented)
     case 'expired':
-      throw refused('Token is not active')
+      throw refused('Token is not active', 'session or token expired', presented)
     default:
-      throw refused('Session not active')
+      throw refused('Session not active', `session ${outcome.outcome}`, presented)
   }
 }
 
-/** Scope and roles as they are now, whatever they were when the session began. */
-function signResponse({ realm, client, session, scope, now }: RefreshCall, issued: IssuedSession): TokenResponse {
-  if (!session.user?.enabled) throw refused('Account disabled')
-  const roles = rolesNow(session, realm, client)
-  const granted = grantedScope(session.requestedScope.split(' '), client.settings, roles)
-  return signTokens(realm, client, session.user, issued, { scope: narrowedScope(granted, scope), roles }, now)
+/** Scope and roles are those of now, not those of the login. */
+function issue({ request, session, now }: RefreshCall, issued: IssuedSession): Promise<TokenResponse> {
+  return request.issue({
+    user: session.user,
+    grantedRoles: session.grantedRoles,
+    requestedScope: session.requestedScope.split(' '),
+    narrowedTo: request.scope,
+    session: issued,
+    issuedAt: now,
+  })
 }
 
-/** The session is over already; a record that cannot be written does not bring it back. */
-async function recordReuse({ realm, client, presented, now, deps }: RefreshCall): Promise<void> {
+/** The session has ended already, so a failure to record it is only logged. */
+async function recordReuse({ request: { realm, client }, presented, now, deps }: RefreshCall): Promise<void> {
   const details = { sid: presented.sid, clientId: client.clientId, subject: presented.sub, generation: presented.gen }
-  deps.log.warn({ realm: realm.name, ...details }, 'a refresh token was used twice: the session is over')
+  deps.log.warn({ realm: realm.name, ...details }, 'a refresh token was used twice: its session was ended')
   await recordAudit(deps.pool, deps.auditWriter, [
     { at: now, action: 'refresh_token_reused', realm: realm.name, details },
-  ]).catch((error: unknown) => deps.log.error({ err: error, ...details }, 'a reuse was not recorded'))
+  ]).catch((error: unknown) => deps.log.error({ err: error, ...details }, 'the audit log lacks a refresh token reuse'))
 }
 
-function refused(description: string): OAuthError {
-  return new OAuthError('invalid_grant', description)
+/** `cause` and the session go into the log line of the request only. */
+function refused(description: string, cause: string, presented?: RefreshToken): OAuthError {
+  return new OAuthError('invalid_grant', description, {
+    cause,
+    ...(presented && { context: { sid: presented.sid, subject: presented.sub } }),
+  })
 }

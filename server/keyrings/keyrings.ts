@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { listKeyVersions } from '../../store/key_versions.ts'
 import { checkContinuity, withTombstones } from '../../keyring/continuity.ts'
 import { parseKeyring } from '../../keyring/keyring.ts'
-import { KeyringError } from '../../keyring/keyring_error.ts'
+import { KeyringError } from '../../keyring/members.ts'
 import { loadKeyring } from '../../keyring/loaded_keyring.ts'
 import type { LoadedKeyring } from '../../keyring/loaded_keyring.ts'
 import type { RealmRow } from '../../store/realms.ts'
@@ -101,14 +101,14 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
   async function accept({ realm, current }: Followed, reading: KeyringReading): Promise<LoadedKeyring> {
     if (reading.outcome === 'absent') throw new KeyringError('its Secret is not there')
     if (reading.outcome === 'unreadable') throw new KeyringError(reading.reason)
-    const keyring = parseKeyring(reading.bytes, realm)
+    const keyring = await parseKeyring(reading.bytes, realm)
     const seen = await listKeyVersions(pool, realm)
     const accepted = seen.filter(({ acceptedLossAt }) => acceptedLossAt).map(({ fingerprint }) => fingerprint)
     const continuity = checkContinuity(keyring, seen, accepted)
     if (continuity.outcome !== 'ok') throw new KeyringError(`${continuity.outcome}: ${continuity.message}`)
-    const loaded = loadKeyring(withTombstones(keyring, seen, now()))
+    const loaded = await loadKeyring(withTombstones(keyring, seen, now()))
     if (current?.signer && !loaded.signer) throw new KeyringError('it has no active signing key any more')
-    if (current?.refreshSigner && !loaded.refreshSigner) throw new KeyringError('it has no active refresh key any more')
+    if (current?.refreshKid && !loaded.refreshKid) throw new KeyringError('it has no active refresh key any more')
     return loaded
   }
 

@@ -1,93 +1,81 @@
+import pLimit from 'p-limit'
 import type { PasswordHashing } from '../../store/realms.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 
-/** A reserved place; it is used once, or left. */
-export interface Place {
-  /** Runs when it is this place's turn. */
+/** A reserved place in the queue. */
+export interface Reservation {
+  /** Runs `work` when its turn comes. Once at most. */
   run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Gives the place up unless it was used. */
+  /** Gives up the place unless `run` was called. */
   leave(): void
 }
 
 export interface HashQueue {
   /**
-   * Reserves a place before anything else is done for the request, so that what cannot be served costs nothing.
+   * Reserves a place before any other work for the request, so that a refused request costs nothing.
    * @throws OAuthError 503 when more than the bound of work waits
    */
-  enter(cost: PasswordHashing): Place
+  enter(cost: PasswordHashing): Reservation
   /** How many places are reserved or in use. */
   length(): number
 }
 
-/** A first guess for one pass over one KiB; corrected by every hash. */
-const SECONDS_A_UNIT = 5e-7
+/** The initial estimate for one pass over one KiB; each hash corrects it. */
+const INITIAL_SECONDS_PER_UNIT = 5e-7
 /** The weight of the newest hash in the estimate. */
 const NEWEST = 0.1
 
 /**
- * Lets `concurrency` hashes run at a time, in order: more than one for each core is slower for everybody. It refuses
- * when what waits would take more than `maxSeconds`, by what hashes took lately.
+ * Runs `concurrency` hashes at a time, in order: more than one for each core makes all of them slower. Refuses a hash
+ * when the waiting ones would take more than `maxSeconds`, estimated from the latest hashes.
  */
-export function createHashQueue(options: { concurrency: number; maxSeconds: number }): HashQueue {
-  const { concurrency, maxSeconds } = options
-  const waiting: (() => void)[] = []
-  let secondsAUnit = SECONDS_A_UNIT
+export function createHashQueue({ concurrency, maxSeconds }: { concurrency: number; maxSeconds: number }): HashQueue {
+  const limit = pLimit(concurrency)
+  let secondsPerUnit = INITIAL_SECONDS_PER_UNIT
   let unitsAhead = 0
-  let places = 0
-  let running = 0
+  let reserved = 0
 
-  async function takeTurn(): Promise<void> {
-    if (running < concurrency) running += 1
-    // The turn is handed over by whoever ends, so `running` stays as it is.
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-  }
-
-  function endTurn(): void {
-    const next = waiting.shift()
-    if (next) next()
-    else running -= 1
+  async function measured<Result>(units: number, work: () => Promise<Result>): Promise<Result> {
+    const start = performance.now()
+    try {
+      return await work()
+    } finally {
+      const taken = (performance.now() - start) / 1000 / units
+      secondsPerUnit += (taken - secondsPerUnit) * NEWEST
+    }
   }
 
   return {
-    length: () => places,
+    length: () => reserved,
     enter({ memoryKiB, iterations }) {
       const units = memoryKiB * iterations
-      const seconds = ((unitsAhead + units) * secondsAUnit) / concurrency
-      // Whatever one hash costs, an empty queue takes it.
-      if (places > 0 && seconds > maxSeconds) throw tooMuchWaits(maxSeconds)
+      const seconds = ((unitsAhead + units) * secondsPerUnit) / concurrency
+      // An empty queue accepts a hash of any cost.
+      if (reserved > 0 && seconds > maxSeconds) throw queueFull(maxSeconds)
       unitsAhead += units
-      places += 1
+      reserved += 1
       let isUsed = false
-      let isLeft = false
-      const leave = (): void => {
-        if (isLeft) return
-        isLeft = true
+      let isReserved = true
+      const release = (): void => {
+        if (!isReserved) return
+        isReserved = false
         unitsAhead -= units
-        places -= 1
+        reserved -= 1
       }
       return {
         leave() {
-          if (!isUsed) leave()
+          if (!isUsed) release()
         },
-        async run(work) {
+        run(work) {
           isUsed = true
-          await takeTurn()
-          const start = performance.now()
-          try {
-            return await work()
-          } finally {
-            const taken = (performance.now() - start) / 1000 / units
-            secondsAUnit += (taken - secondsAUnit) * NEWEST
-            endTurn()
-            leave()
-          }
+          return limit(() => measured(units, work)).finally(release)
         },
       }
     },
   }
 }
 
-function tooMuchWaits(seconds: number): OAuthError {
+function queueFull(seconds: number): OAuthError {
   return new OAuthError('temporarily_unavailable', 'Too many logins are waiting', {
     headers: { 'Retry-After': String(Math.ceil(seconds)) },
   })

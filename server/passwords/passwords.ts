@@ -1,25 +1,25 @@
+import { randomBytes } from 'node:crypto'
 import argon2 from 'argon2'
 import type { Logger } from 'pino'
 import type { PasswordHashing } from '../../store/realms.ts'
 import { hashParameters } from '../../store/stored_hash.ts'
 import { createHashQueue } from './hash_queue.ts'
-import { nobodysHash, sameParameters } from './stored_hash.ts'
 
-/** One login's check of one password. */
+/** The check of one password, with a place in the queue. */
 export interface PasswordCheck {
   /**
-   * Whether the password has this hash. Without one, or with one that is not fit to be computed, a hash is computed all
-   * the same and the answer is no: it takes as long as a wrong password.
+   * Whether the password has this hash. Without a usable hash, a dummy hash is computed and the result is false: it
+   * takes as long as a wrong password.
    */
   verify(stored: string | null | undefined, password: string): Promise<boolean>
-  /** Gives the place in the queue up unless `verify` was called. */
+  /** Gives up the place in the queue unless `verify` was called. */
   leave(): void
 }
 
 export interface Passwords {
-  /** Reserves a place in the queue. @throws OAuthError 503 when too much waits */
+  /** Reserves a place in the queue. @throws OAuthError 503 when too many hashes wait */
   enter(parameters: PasswordHashing): PasswordCheck
-  /** The password's hash with these parameters when `stored` has others; undefined when it has not or too much waits. */
+  /** A new hash when `stored` has other parameters than these; undefined when it has them or too many hashes wait. */
   renew(stored: string, password: string, parameters: PasswordHashing): Promise<string | undefined>
   /** How many checks wait or run. */
   length: () => number
@@ -27,7 +27,7 @@ export interface Passwords {
 
 const MAX_WAIT_SECONDS = 5
 
-/** Passwords of logins: argon2id, compared in NFC, a bounded number at a time. */
+/** Checks passwords of logins: argon2id, compared in NFC, `concurrency` at a time. */
 export function createPasswords({ concurrency, log }: { concurrency: number; log: Logger }): Passwords {
   const queue = createHashQueue({ concurrency, maxSeconds: MAX_WAIT_SECONDS })
 
@@ -43,22 +43,22 @@ export function createPasswords({ concurrency, log }: { concurrency: number; log
   return {
     length: () => queue.length(),
     enter(parameters) {
-      const place = queue.enter(parameters)
+      const reservation = queue.enter(parameters)
       return {
-        leave: () => place.leave(),
+        leave: () => reservation.leave(),
         async verify(stored, password) {
-          const isFit = typeof stored === 'string' && hashParameters(stored) !== undefined
-          if (typeof stored === 'string' && !isFit) {
-            log.error('a stored password hash is damaged or asks for more than is allowed: that user cannot log in')
+          const isUsable = typeof stored === 'string' && hashParameters(stored) !== undefined
+          if (typeof stored === 'string' && !isUsable) {
+            log.error('a stored password hash is damaged or exceeds the allowed parameters: its user cannot log in')
           }
-          const isRight = await place.run(() => compute(isFit ? stored : nobodysHash(parameters), password))
-          return isFit && isRight
+          const isRight = await reservation.run(() => compute(isUsable ? stored : dummyHash(parameters), password))
+          return isUsable && isRight
         },
       }
     },
     async renew(stored, password, parameters) {
       const present = hashParameters(stored)
-      if (!present || sameParameters(present, parameters)) return undefined
+      if (!present || areEqual(present, parameters)) return undefined
       try {
         const { memoryKiB, iterations, parallelism } = parameters
         return await queue.enter(parameters).run(() =>
@@ -76,4 +76,16 @@ export function createPasswords({ concurrency, log }: { concurrency: number; log
       }
     },
   }
+}
+
+function areEqual(one: PasswordHashing, other: PasswordHashing): boolean {
+  return (
+    one.memoryKiB === other.memoryKiB && one.iterations === other.iterations && one.parallelism === other.parallelism
+  )
+}
+
+/** A hash that no password has, at the cost of a real one. */
+function dummyHash({ memoryKiB, iterations, parallelism }: PasswordHashing): string {
+  const [salt, digest] = [randomBytes(16), randomBytes(32)].map((bytes) => bytes.toString('base64').replace(/=+$/, ''))
+  return `$argon2id$v=19$m=${memoryKiB},t=${iterations},p=${parallelism}$${salt}$${digest}`
 }

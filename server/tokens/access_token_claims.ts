@@ -1,4 +1,9 @@
-/** The claims of an access token of ours, each of the type that we write. Other members are carried by nobody. */
+import { isSessionId } from '../../store/sessions.ts'
+
+/** A longer token is not good, whatever its signature. Characters. */
+export const MAX_TOKEN_LENGTH = 16 * 1024
+
+/** The claims of an access token that the server reads, each in the type in which it is issued. */
 export interface AccessTokenClaims {
   iss: string
   sub: string
@@ -11,13 +16,13 @@ export interface AccessTokenClaims {
   sid: string
   /** The words of the claim `scope`. */
   scope: readonly string[]
-  /** `realm_access.roles`: the roles as they were when the token was made. */
+  /** `realm_access.roles`: the roles at the time of issue. */
   roles: readonly string[]
 }
 
 /**
- * Reads a payload whose signature was verified. Undefined unless it says `typ: "Bearer"` and every claim is there in
- * its type: what we did not write as an access token is none (RFC 8725 section 3.11).
+ * Reads a payload whose signature was verified. Undefined unless it has `typ: "Bearer"` and every claim in its type:
+ * a token of another kind is not an access token (RFC 8725 section 3.11).
  */
 export function readAccessTokenClaims(payload: Readonly<Record<string, unknown>>): AccessTokenClaims | undefined {
   if (payload.typ !== 'Bearer') return undefined
@@ -35,7 +40,7 @@ export function isFor({ azp, aud }: AccessTokenClaims, clientId: string): boolea
   return azp === clientId || (typeof aud === 'string' ? aud === clientId : aud.includes(clientId))
 }
 
-/** No token of ours carries `realm_access` without roles. */
+/** Every token with `realm_access` has roles in it. */
 function readRoles(realmAccess: unknown): string[] | undefined {
   if (realmAccess === undefined) return []
   if (typeof realmAccess !== 'object' || realmAccess === null || !('roles' in realmAccess)) return undefined
@@ -50,14 +55,7 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every(isText)
 }
 
-/** RFC 7519 allows fractions; we write none, and a number that JSON cannot hold exactly is not a time. */
-function isEpochSeconds(value: unknown): value is number {
+/** RFC 7519 allows fractions; this server issues none, and JSON does not hold larger numbers exactly. */
+export function isEpochSeconds(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
-}
-
-const SESSION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-/** Anything else would be refused by Postgres, for every request that shares the statement. */
-function isSessionId(value: unknown): value is string {
-  return typeof value === 'string' && SESSION_ID.test(value)
 }

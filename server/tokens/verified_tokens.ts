@@ -1,47 +1,39 @@
-import { createHash, type KeyObject } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { JwsKey } from '../../keyring/jws.ts'
 import type { AccessTokenClaims } from './access_token_claims.ts'
 
-/** What was once proven of a token's text: which key signed it, and what it says. Whether it is good is decided anew. */
+/** A token whose signature was verified. Whether it is good is decided for every request. */
 export interface VerifiedToken {
   kid: string
-  key: KeyObject
+  /** The key that signed it. */
+  key: JwsKey['key']
   claims: AccessTokenClaims
 }
 
-/** Remembers verified signatures until the token expires. The whole text is the key, so a changed byte is another token. */
+/** Tokens with verified signatures by `tokenDigest`, until they expire. */
 export interface VerifiedTokens {
-  find(digest: string, now: Date): VerifiedToken | undefined
-  remember(digest: string, token: VerifiedToken): void
+  get(digest: string): VerifiedToken | undefined
+  set(digest: string, token: VerifiedToken): void
 }
 
-const MAX_REMEMBERED = 10_000
+const MAX_TOKENS = 10_000
 
-/** One for a process: at most `max` tokens, the oldest go first. */
-export function createVerifiedTokens(max: number = MAX_REMEMBERED): VerifiedTokens {
-  const remembered = new Map<string, VerifiedToken>()
+/** One for a process: at most `max` tokens; the least recently used one is dropped. */
+export function createVerifiedTokens(now: () => Date, max: number = MAX_TOKENS): VerifiedTokens {
+  const millis = (): number => now().getTime()
+  const tokens = new LRUCache<string, VerifiedToken>({ max, ttl: 1, ttlResolution: 0, perf: { now: millis } })
   return {
-    find(digest, now) {
-      const token = remembered.get(digest)
-      if (!token) return undefined
-      if (token.claims.exp * 1000 > now.getTime()) return token
-      remembered.delete(digest)
-      return undefined
-    },
-    remember(digest, token) {
-      if (remembered.size >= max) dropOldest(remembered)
-      remembered.set(digest, token)
+    get: (digest) => tokens.get(digest),
+    set(digest, token) {
+      const ttl = token.claims.exp * 1000 - millis()
+      // lru-cache reads a ttl of 0 as no expiry.
+      if (ttl > 0) tokens.set(digest, token, { ttl })
     },
   }
 }
 
-/** What a token is remembered by; the token itself is not kept. Hashed as UTF-8: as latin1, U+0142 would pass for "B". */
+/** The key of a token; the token itself is not stored. Hashed as UTF-8: in latin1, U+0142 would have the digest of "B". */
 export function tokenDigest(token: string): string {
   return createHash('sha256').update(token, 'utf8').digest('base64')
-}
-
-function dropOldest(remembered: Map<string, VerifiedToken>): void {
-  for (const digest of remembered.keys()) {
-    remembered.delete(digest)
-    return
-  }
 }

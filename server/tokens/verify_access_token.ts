@@ -3,9 +3,9 @@ import { parseJws, verifyJws } from '../../keyring/jws.ts'
 import type { LiveSession, SessionUser } from '../../store/live_sessions.ts'
 import type { Deps } from '../deps.ts'
 import type { ServedRealm } from '../realms/realms.ts'
-import { readAccessTokenClaims } from './access_token_claims.ts'
+import { MAX_TOKEN_LENGTH, readAccessTokenClaims } from './access_token_claims.ts'
 import type { AccessTokenClaims } from './access_token_claims.ts'
-import { notBeforeSeconds } from './not_before.ts'
+import { notBeforeSeconds } from './times.ts'
 import { tokenDigest } from './verified_tokens.ts'
 
 /** A token that is good at this moment, with the rows that it was compared with. */
@@ -35,8 +35,6 @@ export type TokenRefusal =
   | 'client disabled'
   | 'realm disabled'
 
-export const MAX_TOKEN_LENGTH = 16 * 1024
-
 /** How far ahead another replica's clock may be. Seconds. */
 const CLOCK_SKEW_SECONDS = 60
 
@@ -52,7 +50,7 @@ export async function verifyAccessToken(
   realm: ServedRealm,
   deps: VerifyDeps,
 ): Promise<GoodToken | TokenRefusal> {
-  const claims = readSignedClaims(token, realm, deps)
+  const claims = await readSignedClaims(token, realm, deps)
   if (typeof claims === 'string') return claims
   const untimely = checkTimes(claims, realm, deps.now())
   if (untimely !== undefined) return untimely
@@ -63,28 +61,28 @@ export async function verifyAccessToken(
   return goodToken(claims, realm, session, client, deps.now())
 }
 
-/** The claims of a token that this realm signed as an access token, whether or not it is good. */
-export function readSignedClaims(
+/** The claims of a token that this realm signed as an access token, good or not. */
+export async function readSignedClaims(
   token: string,
   realm: ServedRealm,
-  { verifiedTokens, now }: Pick<Deps, 'now' | 'verifiedTokens'>,
-): AccessTokenClaims | TokenRefusal {
+  { verifiedTokens }: Pick<Deps, 'verifiedTokens'>,
+): Promise<AccessTokenClaims | TokenRefusal> {
   const { verifiers } = realm.keyring()
   if (token.length > MAX_TOKEN_LENGTH) return 'token malformed'
   const digest = tokenDigest(token)
-  const known = verifiedTokens.find(digest, now())
+  const known = verifiedTokens.get(digest)
   // Only while the same key is in the keyring: a key that was withdrawn verifies no token from then on.
-  if (known && verifiers.get(known.kid)?.publicKey === known.key) return issuedBy(realm, known.claims)
+  if (known && verifiers.get(known.kid)?.key === known.key) return issuedBy(realm, known.claims)
 
   const parsed = parseJws(token, MAX_TOKEN_LENGTH)
   if (!parsed || !isAccessTokenType(parsed.header.typ)) return 'token malformed'
   const { kid = '' } = parsed.header
   const verifier = verifiers.get(kid)
   if (!verifier) return 'token signed with an unknown key'
-  if (!verifyJws(parsed, verifier.alg, verifier.publicKey)) return 'token with a bad signature'
+  if (!(await verifyJws(parsed, verifier))) return 'token with a bad signature'
   const claims = readAccessTokenClaims(parsed.payload)
   if (!claims) return 'token malformed'
-  verifiedTokens.remember(digest, { kid, key: verifier.publicKey, claims })
+  verifiedTokens.set(digest, { kid, key: verifier.key, claims })
   return issuedBy(realm, claims)
 }
 

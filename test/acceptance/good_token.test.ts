@@ -92,21 +92,21 @@ describe('row 33: its times', () => {
   test('no leeway at the end: good until that second begins', async () => {
     const token = await server.tokenOf('alice')
     const ending = (seconds: number) => resigned(token, server.keyring, { payload: { exp: epoch(seconds) } })
-    expect(await seen(ending(30))).toEqual(GOOD)
-    expect(await seen(ending(0))).toEqual(NOT_GOOD)
-    expect(await seen(ending(-30))).toEqual(NOT_GOOD)
+    expect(await seen(await ending(30))).toEqual(GOOD)
+    expect(await seen(await ending(0))).toEqual(NOT_GOOD)
+    expect(await seen(await ending(-30))).toEqual(NOT_GOOD)
   })
 
   test('a clock that is ahead by less than a minute is borne with', async () => {
     const token = await server.tokenOf('alice')
     const issued = (seconds: number) => resigned(token, server.keyring, { payload: { iat: epoch(seconds) } })
-    expect(await seen(issued(50))).toEqual(GOOD)
-    expect(await seen(issued(70))).toEqual(NOT_GOOD)
+    expect(await seen(await issued(50))).toEqual(GOOD)
+    expect(await seen(await issued(70))).toEqual(NOT_GOOD)
   })
 
   test('the end of its session, whatever it says itself', async () => {
     const token = await server.tokenOf('alice')
-    const lasting = resigned(token, server.keyring, { payload: { exp: epoch(1_000_000) } })
+    const lasting = await resigned(token, server.keyring, { payload: { exp: epoch(1_000_000) } })
     expect(await seen(lasting)).toEqual(GOOD)
     offset = 36_001_000
     expect(await seen(lasting)).toEqual(NOT_GOOD)

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { KEY_SHAPES, SIGNING_ALGORITHMS } from '../../keyring/algorithms.ts'
 import { generateEncryptionKey, generateRefreshKey, generateSigningKey } from '../../keyring/generate.ts'
-import { readPrivateJwk } from '../../keyring/private_jwk.ts'
+import { SIGNING_ALGORITHMS } from '../../keyring/jws.ts'
+import { KEY_SHAPES, readPrivateJwk } from '../../keyring/signing_jwk.ts'
 import { START } from './sample_keyring.ts'
 
 test.each(SIGNING_ALGORITHMS)('a key for %s is pending, whole, and has no member but its own', async (alg) => {
   const key = await generateSigningKey(alg, START)
   const shape = KEY_SHAPES[alg]
   expect(key).toMatchObject({ alg, state: 'pending', createdAt: '2030-01-01T00:00:00.000Z' })
-  expect(readPrivateJwk(key.jwk, 'key', alg, key.kid)).toEqual(key.jwk)
+  expect(await readPrivateJwk(key.jwk, 'key', alg, key.kid)).toEqual(key.jwk)
   const members = ['kty', ...(shape.crv ? ['crv'] : []), ...shape.publicMembers, ...shape.privateMembers]
   expect(Object.keys(key.jwk).toSorted()).toEqual(members.toSorted())
 })

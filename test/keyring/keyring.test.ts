@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { calculateJwkThumbprint } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { SIGNING_ALGORITHMS } from '../../keyring/algorithms.ts'
+import { SIGNING_ALGORITHMS } from '../../keyring/jws.ts'
 import { generateSigningKey } from '../../keyring/generate.ts'
 import { emptyKeyring, MAX_KEYRING_BYTES, parseKeyring, serializeKeyring, type Keyring } from '../../keyring/keyring.ts'
-import { KeyringError } from '../../keyring/keyring_error.ts'
+import { KeyringError } from '../../keyring/members.ts'
 import { isJsonObject } from '../../keyring/strict_json.ts'
-import { jwkThumbprint } from '../../keyring/thumbprint.ts'
 import { encryptionKey, sampleKeyring, START } from './sample_keyring.ts'
 
 let sample: Keyring
@@ -19,27 +19,27 @@ beforeAll(async () => {
 
 test.each(SIGNING_ALGORITHMS)('a keyring with a key for %s comes back as it was written', async (alg) => {
   const written = { ...sample, signing: [...sample.signing, await generateSigningKey(alg, START)] }
-  expect(parseKeyring(serializeKeyring(written), 'quickstart')).toEqual(written)
+  expect(await parseKeyring(serializeKeyring(written), 'quickstart')).toEqual(written)
 })
 
-test('an empty keyring and every optional member come back as they were written', () => {
+test('an empty keyring and every optional member come back as they were written', async () => {
   const empty = emptyKeyring('quickstart', { namespace: 'a', name: 'b' })
-  expect(parseKeyring(serializeKeyring(empty), 'quickstart')).toEqual(empty)
+  expect(await parseKeyring(serializeKeyring(empty), 'quickstart')).toEqual(empty)
 
   const at = START.toISOString()
   const full = structuredClone(sample)
   Object.assign(full.signing[0] ?? {}, { publishedAt: at, passiveAt: at, tokenLifetimeSeconds: 300 })
   Object.assign(full.encryption[2] ?? {}, { primaryAt: at, decryptOnlyAt: at, disabledAt: at })
   full.rotated = { signing: 'a', refresh: 'b', encryption: 'c' }
-  expect(parseKeyring(serializeKeyring(full), 'quickstart')).toEqual(full)
+  expect(await parseKeyring(serializeKeyring(full), 'quickstart')).toEqual(full)
 })
 
 /** Parses the sample with one thing changed; returns the error's message. */
-function refusal(change: (keyring: Keyring) => void): string {
+async function refusal(change: (keyring: Keyring) => void): Promise<string> {
   const changed = structuredClone(sample)
   change(changed)
   try {
-    parseKeyring(Buffer.from(JSON.stringify(changed)), 'quickstart')
+    await parseKeyring(Buffer.from(JSON.stringify(changed)), 'quickstart')
   } catch (error) {
     expect(error).toBeInstanceOf(KeyringError)
     expect(error).not.toHaveProperty('cause')
@@ -119,8 +119,8 @@ const broken: [string, (keyring: Keyring) => void, string][] = [
   ['a disabled key without bytes', (k) => delete item(k.encryption, 1).key, 'encryption[1].key'],
 ]
 
-test.each(broken)('row 34: a keyring with %s is refused', (_, change, reason) => {
-  expect(refusal(change)).toContain(reason)
+test.each(broken)('row 34: a keyring with %s is refused', async (_, change, reason) => {
+  expect(await refusal(change)).toContain(reason)
 })
 
 const wrongBytes: [string, unknown][] = [
@@ -134,9 +134,9 @@ const wrongBytes: [string, unknown][] = [
   ['an empty text', ''],
 ]
 
-test.each(wrongBytes)('row 65: a key of %s is refused', (_, key) => {
-  expect(refusal((keyring) => Object.assign(item(keyring.encryption, 3), { key }))).toContain('encryption[3].key')
-  expect(refusal((keyring) => Object.assign(item(keyring.refresh), { key }))).toContain('refresh[0].key')
+test.each(wrongBytes)('row 65: a key of %s is refused', async (_, key) => {
+  expect(await refusal((keyring) => Object.assign(item(keyring.encryption, 3), { key }))).toContain('encryption[3].key')
+  expect(await refusal((keyring) => Object.assign(item(keyring.refresh), { key }))).toContain('refresh[0].key')
 })
 
 const unreadable: [string, Uint8Array, string][] = [
@@ -149,87 +149,89 @@ const unreadable: [string, Uint8Array, string][] = [
   ['more than a Secret can hold', Buffer.alloc(MAX_KEYRING_BYTES + 1, 0x20), 'over'],
 ]
 
-test.each(unreadable)('row 65: %s are refused', (_, bytes, reason) => {
-  expect(() => parseKeyring(bytes, 'quickstart')).toThrow(KeyringError)
-  expect(() => parseKeyring(bytes, 'quickstart')).toThrow(reason)
+test.each(unreadable)('row 65: %s are refused', async (_, bytes, reason) => {
+  await expect(parseKeyring(bytes, 'quickstart')).rejects.toThrow(KeyringError)
+  await expect(parseKeyring(bytes, 'quickstart')).rejects.toThrow(reason)
 })
 
-test('a list longer than its bound is refused', () => {
-  expect(refusal((k) => Object.assign(k, { signing: Array.from({ length: 33 }, () => k.signing[0]) }))).toContain(
+test('a list longer than its bound is refused', async () => {
+  expect(await refusal((k) => Object.assign(k, { signing: Array.from({ length: 33 }, () => k.signing[0]) }))).toContain(
     'more than 32',
   )
-  expect(refusal((k) => Object.assign(k, { encryption: Array.from({ length: 1025 }, () => null) }))).toContain(
+  expect(await refusal((k) => Object.assign(k, { encryption: Array.from({ length: 1025 }, () => null) }))).toContain(
     'more than 1024',
   )
 })
 
 describe('the JWK of a signing key', () => {
-  const withJwk = (alg: string, jwk: Record<string, unknown>, kid = jwkThumbprint(jwk)) =>
-    refusal((keyring) => Object.assign(item(keyring.signing), { alg, jwk, kid }))
+  const withJwk = async (alg: string, jwk: Record<string, unknown>, kid?: string) => {
+    const named = kid ?? (await calculateJwkThumbprint(jwk))
+    return refusal((keyring) => Object.assign(item(keyring.signing), { alg, jwk, kid: named }))
+  }
   const rsaOf = (modulusLength: number, publicExponent = 65_537) =>
     generateKeyPairSync('rsa', { modulusLength, publicExponent }).privateKey.export({ format: 'jwk' })
   const ecOf = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'jwk' })
 
-  test('row 34: an RSA key under 2048 bits, or with a small exponent, is refused', () => {
-    expect(withJwk('RS256', rsaOf(1024))).toContain('2048')
-    expect(withJwk('RS256', rsaOf(2048, 3))).toContain('exponent')
+  test('row 34: an RSA key under 2048 bits, or with a small exponent, is refused', async () => {
+    expect(await withJwk('RS256', rsaOf(1024))).toContain('2048')
+    expect(await withJwk('RS256', rsaOf(2048, 3))).toContain('exponent')
   })
 
-  test('row 34: a key of another type or curve than its algorithm is refused', () => {
-    expect(withJwk('ES256', rsa.jwk)).toContain('type EC')
-    expect(withJwk('RS256', ecOf('P-256'))).toContain('type RSA')
-    expect(withJwk('EdDSA', ecOf('P-256'))).toContain('type OKP')
-    expect(withJwk('ES256', ecOf('P-384'))).toContain('curve P-256')
-    expect(withJwk('ES384', ecOf('P-256'))).toContain('curve P-384')
-    expect(withJwk('EdDSA', generateKeyPairSync('ed448').privateKey.export({ format: 'jwk' }))).toContain(
+  test('row 34: a key of another type or curve than its algorithm is refused', async () => {
+    expect(await withJwk('ES256', rsa.jwk)).toContain('type EC')
+    expect(await withJwk('RS256', ecOf('P-256'))).toContain('type RSA')
+    expect(await withJwk('EdDSA', ecOf('P-256'))).toContain('type OKP')
+    expect(await withJwk('ES256', ecOf('P-384'))).toContain('curve P-256')
+    expect(await withJwk('ES384', ecOf('P-256'))).toContain('curve P-384')
+    expect(await withJwk('EdDSA', generateKeyPairSync('ed448').privateKey.export({ format: 'jwk' }))).toContain(
       'curve Ed25519',
     )
   })
 
-  test('row 34: a kid that is not the thumbprint is refused', () => {
-    expect(withJwk('RS256', rsa.jwk, 'my-key')).toContain('thumbprint')
-    expect(withJwk('RS256', { ...rsa.jwk, kid: 'my-key' })).toContain('thumbprint')
+  test('row 34: a kid that is not the thumbprint is refused', async () => {
+    expect(await withJwk('RS256', rsa.jwk, 'my-key')).toContain('thumbprint')
+    expect(await withJwk('RS256', { ...rsa.jwk, kid: 'my-key' })).toContain('thumbprint')
   })
 
-  test('row 34: a public key, or one with a member left out, is refused', () => {
-    for (const name of ['n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi']) {
+  test('row 34: a public key, or one with a member left out, is refused', async () => {
+    for (const name of ['n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi'] as const) {
       const { [name]: _, ...less } = rsa.jwk
-      expect(withJwk('RS256', less, rsa.kid)).toContain(`no member "${name}"`)
+      expect(await withJwk('RS256', less, rsa.kid)).toContain(`no member "${name}"`)
     }
   })
 
-  test('row 34: a private part that does not belong to the public one is refused', () => {
+  test('row 34: a private part that does not belong to the public one is refused', async () => {
     const pairs = [ecOf('P-256'), ecOf('P-256')] as const
-    expect(withJwk('ES256', { ...pairs[0], d: pairs[1].d })).toMatch(/damaged|not a usable/)
+    expect(await withJwk('ES256', { ...pairs[0], d: pairs[1].d })).toMatch(/damaged|not a usable/)
     const ed = () => generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
-    expect(withJwk('EdDSA', { ...ed(), d: ed().d })).toMatch(/damaged|not a usable/)
+    expect(await withJwk('EdDSA', { ...ed(), d: ed().d })).toMatch(/damaged|not a usable/)
     const other = rsaOf(2048)
-    expect(withJwk('RS256', { ...other, n: rsa.jwk.n, e: rsa.jwk.e })).toMatch(/damaged|not a usable/)
+    expect(await withJwk('RS256', { ...other, n: rsa.jwk.n, e: rsa.jwk.e })).toMatch(/damaged|not a usable/)
   })
 
-  test('row 34: members that are no canonical numbers are refused', () => {
+  test('row 34: members that are no canonical numbers are refused', async () => {
     const padded = Buffer.concat([Buffer.alloc(1), Buffer.from(String(rsa.jwk.n), 'base64url')]).toString('base64url')
-    expect(withJwk('RS256', { ...rsa.jwk, n: padded })).toContain('leading zero')
-    expect(withJwk('RS256', { ...rsa.jwk, n: `${String(rsa.jwk.n)}=` })).toContain('base64url')
-    expect(withJwk('RS256', { ...rsa.jwk, d: 7 })).toContain('base64url')
+    expect(await withJwk('RS256', { ...rsa.jwk, n: padded })).toContain('leading zero')
+    expect(await withJwk('RS256', { ...rsa.jwk, n: `${String(rsa.jwk.n)}=` })).toContain('base64url')
+    expect(await withJwk('RS256', { ...rsa.jwk, d: 7 })).toContain('base64url')
     const ec = ecOf('P-256')
-    expect(withJwk('ES256', { ...ec, x: randomBytes(31).toString('base64url') })).toContain('32 bytes')
-    expect(withJwk('ES256', { ...ec, x: randomBytes(32).toString('base64url') })).toMatch(/damaged|not a usable/)
+    expect(await withJwk('ES256', { ...ec, x: randomBytes(31).toString('base64url') })).toContain('32 bytes')
+    expect(await withJwk('ES256', { ...ec, x: randomBytes(32).toString('base64url') })).toMatch(/damaged|not a usable/)
   })
 
-  test('alg, use and kid of the JWK are accepted where they agree', () => {
+  test('alg, use and kid of the JWK are accepted where they agree', async () => {
     const { signing } = sample
     const key = signing[0]!
     const jwk = { ...key.jwk, alg: 'EdDSA', use: 'sig', kid: key.kid }
-    const parsed = parseKeyring(serializeKeyring({ ...sample, signing: [{ ...key, jwk }] }), 'quickstart')
+    const parsed = await parseKeyring(serializeKeyring({ ...sample, signing: [{ ...key, jwk }] }), 'quickstart')
     expect(parsed.signing[0]).toEqual(key)
-    expect(withJwk('EdDSA', { ...jwk, use: 'enc' })).toContain('use')
-    expect(withJwk('EdDSA', { ...jwk, alg: 'ES256' })).toContain('alg')
-    expect(withJwk('EdDSA', { ...jwk, key_ops: ['sign'] })).toContain('does not know')
+    expect(await withJwk('EdDSA', { ...jwk, use: 'enc' })).toContain('use')
+    expect(await withJwk('EdDSA', { ...jwk, alg: 'ES256' })).toContain('alg')
+    expect(await withJwk('EdDSA', { ...jwk, key_ops: ['sign'] })).toContain('does not know')
   })
 })
 
-test('row 67: no refusal quotes anything of the keyring', () => {
+test('row 67: no refusal quotes anything of the keyring', async () => {
   const text = serializeKeyring({ ...sample, signing: [...sample.signing, rsa] }).toString('utf8')
   const secrets = [
     ...sample.encryption.flatMap(({ key }) => key ?? []),
@@ -245,7 +247,7 @@ test('row 67: no refusal quotes anything of the keyring', () => {
       `${text.slice(0, at)}!${text.slice(at + 1)}`,
     ]) {
       try {
-        parseKeyring(Buffer.from(damaged), 'quickstart')
+        await parseKeyring(Buffer.from(damaged), 'quickstart')
       } catch (error) {
         refused += 1
         const said = error instanceof KeyringError ? `${error.message} ${error.stack ?? ''}` : String(error)

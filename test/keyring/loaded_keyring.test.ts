@@ -1,10 +1,9 @@
 import { createSecretKey } from 'node:crypto'
 import { inspect } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
-import { SIGNING_ALGORITHMS } from '../../keyring/algorithms.ts'
 import { deriveFieldKey } from '../../keyring/derivation.ts'
 import { generateRefreshKey, generateSigningKey } from '../../keyring/generate.ts'
-import { parseJws, signJws, verifyJws } from '../../keyring/jws.ts'
+import { parseJws, SIGNING_ALGORITHMS, signJws, verifyJws } from '../../keyring/jws.ts'
 import { emptyKeyring, type Keyring } from '../../keyring/keyring.ts'
 import { loadKeyring, type LoadedKeyring } from '../../keyring/loaded_keyring.ts'
 import { encryptionKey, sampleKeyring, START } from './sample_keyring.ts'
@@ -24,18 +23,19 @@ beforeAll(async () => {
     })
   }
   keyring.refresh.push(generateRefreshKey(START))
-  loaded = loadKeyring(keyring)
+  loaded = await loadKeyring(keyring)
 })
 
-test('the active key signs, and is verified with what verifiers hold', () => {
+test('the active key signs, and is verified with what verifiers hold', async () => {
   const { signer } = loaded
   if (!signer) throw new Error('no signer')
   expect(signer).toMatchObject({ alg: 'EdDSA', kid: keyring.signing.find(({ state }) => state === 'active')?.kid })
-  const token = parseJws(signJws({ alg: signer.alg, kid: signer.kid }, { a: 1 }, signer.privateKey), 999)
+  const token = parseJws(await signJws({ kid: signer.kid }, { a: 1 }, signer), 999)
   const verifier = loaded.verifiers.get(signer.kid)
   if (!token || !verifier) throw new Error('no token or no verifier')
-  expect(verifyJws(token, verifier.alg, verifier.publicKey)).toBe(true)
-  expect(verifier.publicKey.type).toBe('public')
+  expect(await verifyJws(token, verifier)).toBe(true)
+  expect(verifier.key.type).toBe('public')
+  expect(signer.key.extractable).toBe(false)
 })
 
 test('pending and passive keys verify too, each by its own algorithm', () => {
@@ -64,9 +64,10 @@ test('row 56: published keys have public members only, the active one first', ()
 
 test('refresh keys are found by kid, and the active one is named', () => {
   expect([...loaded.refreshKeys.keys()]).toEqual(keyring.refresh.map(({ kid }) => kid))
-  expect(loaded.refreshSigner?.kid).toBe(keyring.refresh[0]?.kid)
-  expect(loaded.refreshSigner?.key).toBe(loaded.refreshKeys.get(String(keyring.refresh[0]?.kid)))
-  expect(loaded.refreshSigner?.key.symmetricKeySize).toBe(32)
+  expect(loaded.refreshKid).toBe(keyring.refresh[0]?.kid)
+  const key = loaded.refreshKeys.get(String(loaded.refreshKid))
+  expect(key?.secret.symmetricKeySize).toBe(32)
+  expect(key?.key).toMatchObject({ type: 'secret', extractable: false, algorithm: { name: 'HMAC', length: 256 } })
 })
 
 test('row 61: versions have their states, and only usable ones have keys', () => {
@@ -110,11 +111,11 @@ test('row 67: no text of a key is left in what a log line could show', () => {
   for (const { jwk } of keyring.signing) expect(shown).not.toContain(jwk.d)
 })
 
-test('an empty keyring loads, and has nothing to sign or encrypt with', () => {
-  const empty = loadKeyring(emptyKeyring('quickstart', { namespace: 'a', name: 'b' }))
+test('an empty keyring loads, and has nothing to sign or encrypt with', async () => {
+  const empty = await loadKeyring(emptyKeyring('quickstart', { namespace: 'a', name: 'b' }))
   expect(empty).toMatchObject({
     signer: undefined,
-    refreshSigner: undefined,
+    refreshKid: undefined,
     primaryVersion: undefined,
     publicJwks: [],
   })

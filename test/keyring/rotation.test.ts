@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { SigningAlgorithm } from '../../keyring/algorithms.ts'
+import type { SigningAlgorithm } from '../../keyring/jws.ts'
 import { advanceKeyring } from '../../keyring/advance_keyring.ts'
 import type { SeenVersion } from '../../keyring/continuity.ts'
 import { generateRefreshKey } from '../../keyring/generate.ts'
@@ -260,7 +260,7 @@ describe('on demand', () => {
       const seen = ring.encryption.map(({ version, fingerprint, state }) => ({ version, fingerprint, state }))
       const advance = await advanceKeyring(ring, 'EdDSA', secondsLater(time), held(ring), settings({ ...more, seen }))
       made.push(...advance.changes.filter(({ step }) => step === 'created').map(({ kind }) => kind))
-      ring = parseKeyring(serializeKeyring(advance.keyring), 'quickstart')
+      ring = await parseKeyring(serializeKeyring(advance.keyring), 'quickstart')
     }
     return { ring, made }
   }

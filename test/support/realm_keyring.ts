@@ -1,4 +1,4 @@
-import type { SigningAlgorithm } from '../../keyring/algorithms.ts'
+import type { SigningAlgorithm } from '../../keyring/jws.ts'
 import { generateEncryptionKey, generateRefreshKey, generateSigningKey } from '../../keyring/generate.ts'
 import { emptyKeyring } from '../../keyring/keyring.ts'
 import type { EncryptionState, Keyring } from '../../keyring/keyring.ts'

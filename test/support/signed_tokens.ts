@@ -1,9 +1,26 @@
 import { createHmac } from 'node:crypto'
-import { signJws } from '../../keyring/jws.ts'
+import { exportSPKI } from 'jose'
+import type { JwsAlgorithm, JwsKey } from '../../keyring/jws.ts'
 import type { Keyring } from '../../keyring/keyring.ts'
 import { loadKeyring } from '../../keyring/loaded_keyring.ts'
 
 export type Part = Record<string, unknown>
+
+const PARAMETERS: Record<JwsAlgorithm, { name: string; hash?: string; saltLength?: number }> = {
+  RS256: { name: 'RSASSA-PKCS1-v1_5' },
+  PS256: { name: 'RSA-PSS', saltLength: 32 },
+  ES256: { name: 'ECDSA', hash: 'SHA-256' },
+  ES384: { name: 'ECDSA', hash: 'SHA-384' },
+  EdDSA: { name: 'Ed25519' },
+  HS512: { name: 'HMAC' },
+}
+
+/** A compact JWS of any header and payload, valid or not: the product's own signing refuses to make some of them. */
+export async function rawJws(header: Part | string, payload: Part | string, { alg, key }: JwsKey): Promise<string> {
+  const input = [header, payload].map((part) => encode(part)).join('.')
+  const signature = await crypto.subtle.sign(PARAMETERS[alg], key, Buffer.from(input))
+  return `${input}.${Buffer.from(signature).toString('base64url')}`
+}
 
 /** The parts of a token as they were sent, unverified. */
 export function tokenParts(token: string): { header: Part; payload: Part; signature: string } {
@@ -11,15 +28,19 @@ export function tokenParts(token: string): { header: Part; payload: Part; signat
   return { header: decode(header), payload: decode(payload), signature }
 }
 
-/** A token like this one with other members, signed by the realm's own key: what only we could have made. */
-export function resigned(token: string, keyring: Keyring, change: { header?: Part; payload?: Part }): string {
+/** This token with other members, signed by the realm's own key. */
+export async function resigned(
+  token: string,
+  keyring: Keyring,
+  change: { header?: Part; payload?: Part },
+): Promise<string> {
   const { header, payload } = tokenParts(token)
-  const { signer } = loadKeyring(keyring)
+  const { signer } = await loadKeyring(keyring)
   if (!signer) throw new Error('the keyring has no active signing key')
-  return signJws(
+  return rawJws(
     { ...header, alg: signer.alg, kid: signer.kid, ...change.header },
     { ...payload, ...change.payload },
-    signer.privateKey,
+    signer,
   )
 }
 
@@ -28,18 +49,19 @@ export function withHeader(token: string, header: Part, signature: string = toke
   return `${encode(header)}.${token.split('.')[1]}.${signature}`
 }
 
-/** The classic confusion: signed with HMAC, the public key's text as the secret. */
-export function hmacWithPublicKey(token: string, keyring: Keyring): string {
+/** Algorithm confusion: signed with HMAC, with the public key's PEM text as the secret. */
+export async function hmacWithPublicKey(token: string, keyring: Keyring): Promise<string> {
   const { header } = tokenParts(token)
-  const verifier = loadKeyring(keyring).verifiers.get(String(header.kid))
+  const verifier = (await loadKeyring(keyring)).verifiers.get(String(header.kid))
   if (!verifier) throw new Error('the keyring does not hold the key of this token')
   const input = `${encode({ ...header, alg: 'HS256' })}.${token.split('.')[1]}`
-  const secret = verifier.publicKey.export({ type: 'spki', format: 'pem' })
-  return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+  return `${input}.${createHmac('sha256', await exportSPKI(verifier.key))
+    .update(input)
+    .digest('base64url')}`
 }
 
-function encode(part: Part): string {
-  return Buffer.from(JSON.stringify(part)).toString('base64url')
+function encode(part: Part | string): string {
+  return Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
 }
 
 function decode(part: string): Part {

@@ -1,6 +1,6 @@
 import { parseKeyring } from '../../../keyring/keyring.ts'
 import type { Keyring } from '../../../keyring/keyring.ts'
-import { KeyringError } from '../../../keyring/keyring_error.ts'
+import { KeyringError } from '../../../keyring/members.ts'
 import { pathOf } from '../../view/resource_types.ts'
 import type { Secret, SecretAccess, SecretName } from '../../source/resource_source.ts'
 import {
@@ -36,7 +36,7 @@ export async function readKeyring(secrets: SecretAccess, at: SecretName, realm: 
     return unusable(`Secret ${pathOf(at)} lacks the label ${KEYRING_LABEL}=true, so it is not used as a keyring`)
   }
   try {
-    const keyring = parseKeyring(secret.data[KEYRING_ENTRY] ?? Buffer.alloc(0), realm)
+    const keyring = await parseKeyring(secret.data[KEYRING_ENTRY] ?? Buffer.alloc(0), realm)
     // With another writer of its data, each would overwrite the other.
     const isExternal = secret.foreignManagers.length > 0 || secret.controllerUid !== undefined
     return { found: true, secret, keyring, owner: named ?? pathOf(keyring.owner), isExternal }

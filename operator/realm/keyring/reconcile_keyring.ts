@@ -1,7 +1,7 @@
 import { appendAudit } from '../../../store/audit.ts'
 import { acceptKeyLoss, listKeyVersions, recordKeyVersions } from '../../../store/key_versions.ts'
 import type { SeenKeyVersion } from '../../../store/key_versions.ts'
-import type { SigningAlgorithm } from '../../../keyring/algorithms.ts'
+import type { SigningAlgorithm } from '../../../keyring/jws.ts'
 import { advanceKeyring } from '../../../keyring/advance_keyring.ts'
 import type { Advance } from '../../../keyring/advance_keyring.ts'
 import { checkContinuity, withTombstones } from '../../../keyring/continuity.ts'

@@ -52,9 +52,9 @@ export async function licensing(operator: OperatorUnderTest) {
   await writeFile(file, JSON.stringify({ keys: [publicKey] }))
   return {
     file,
-    license: (expiresAt: Date, realmName = 'shop'): Manifest => {
+    license: async (expiresAt: Date, realmName = 'shop'): Promise<Manifest> => {
       const claims = { issuer: 'test', realm: realmName, features: ['field-encryption'], expiresAt, jti: 'j' }
-      return secret('license', { license: issueLicense(claims, LICENSE_KEY) })
+      return secret('license', { license: await issueLicense(claims, LICENSE_KEY) })
     },
   }
 }

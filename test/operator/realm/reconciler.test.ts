@@ -101,7 +101,7 @@ describe('a Realm', () => {
       'realm.yaml',
       realm('shop', { fieldEncryption: { fields: [{ name: 'dateOfBirth', tag: 'dob' }] } }),
     )
-    await operator.write('license.yaml', license(new Date(now.getTime() + 60 * DAY)))
+    await operator.write('license.yaml', await license(new Date(now.getTime() + 60 * DAY)))
     await operator.start({}, { licenseKeys: file })
     await operator.untilReady('Realm', 'shop')
     expect(reason('FieldEncryptionReady')).toBe('NoIdentityProvider')

@@ -86,8 +86,8 @@ describe('row 57: no token, or not a good one', () => {
     const bad = [
       'garbage',
       `${alice}x`,
-      resigned(alice, await realmKeyring(), {}),
-      resigned(alice, server.keyring, { payload: { typ: 'ID' } }),
+      await resigned(alice, await realmKeyring(), {}),
+      await resigned(alice, server.keyring, { payload: { typ: 'ID' } }),
     ]
     for (const token of bad) {
       const answer = await server[endpoint](token, '{not json')
@@ -162,12 +162,12 @@ describe('row 57: a role or a scope that is missing', () => {
   })
 
   test('a role in the scope that is not in the token’s roles does not count, nor the reverse', async () => {
-    const withoutRoles = resigned(alice, server.keyring, { payload: { realm_access: { roles: [] } } })
+    const withoutRoles = await resigned(alice, server.keyring, { payload: { realm_access: { roles: [] } } })
     expect(outcome(await server.encrypt(withoutRoles, { field: 'dateOfBirth', value: 'x' }))).toEqual([
       403,
       'insufficient_scope',
     ])
-    const withoutScope = resigned(alice, server.keyring, { payload: { scope: 'openid' } })
+    const withoutScope = await resigned(alice, server.keyring, { payload: { scope: 'openid' } })
     expect(outcome(await server.encrypt(withoutScope, { field: 'dateOfBirth', value: 'x' }))).toEqual([
       403,
       'insufficient_scope',

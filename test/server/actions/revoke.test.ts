@@ -57,7 +57,7 @@ test('whatever the hint says, and again', async () => {
 
 test('an access token that expired: what came with it may be alive', async () => {
   const { access_token: token } = await login()
-  await revoke(resigned(token, keyring, { payload: { exp: 1 } }))
+  await revoke(await resigned(token, keyring, { payload: { exp: 1 } }))
   expect(await isEnded(token)).toBe(true)
 })
 
@@ -70,7 +70,13 @@ test('a public client may', async () => {
 describe('RFC 7009 section 2.2: 200 and no effect', () => {
   test('garbage, and what is no token of that kind', async () => {
     const { access_token: token, id_token: id } = await login()
-    for (const bad of ['garbage', `${token}x`, id, 'x'.repeat(17_000), resigned(token, await realmKeyring(), {})]) {
+    for (const bad of [
+      'garbage',
+      `${token}x`,
+      id,
+      'x'.repeat(17_000),
+      await resigned(token, await realmKeyring(), {}),
+    ]) {
       const { status, text } = await revoke(bad)
       expect([status, text]).toEqual([200, '{}'])
     }

@@ -145,8 +145,8 @@ describe('a token that is not good: 401 invalid_token, always the same', () => {
     await refused(`${token}x`)
     await refused(refresh)
     await refused(id)
-    await refused(resigned(token, keyring, { payload: { exp: 1 } }))
-    await refused(resigned(token, await realmKeyring(), {}))
+    await refused(await resigned(token, keyring, { payload: { exp: 1 } }))
+    await refused(await resigned(token, await realmKeyring(), {}))
   })
 
   test('row 48: of a user who is disabled or deleted', async () => {
@@ -188,7 +188,7 @@ test('row 54: CORS is for the origins of the token’s client, once the token is
     [`Bearer ${token}`, 'null'],
     [`Bearer ${token}`, 'https://shop.example.evil'],
     // The client of a token that nobody signed is a claim.
-    [`Bearer ${resigned(token, await realmKeyring(), {})}`, 'https://shop.example'],
+    [`Bearer ${await resigned(token, await realmKeyring(), {})}`, 'https://shop.example'],
     ['', 'https://shop.example'],
   ] as const) {
     expect((await asked(authorization, origin)).headers.get('access-control-allow-origin')).toBeNull()

@@ -11,7 +11,7 @@ function ringOf(...encryption: EncryptionKey[]) {
   return loadKeyring({ ...emptyKeyring('quickstart', { namespace: 'a', name: 'b' }), encryption })
 }
 
-const ring = ringOf(encryptionKey(1, 'primary'))
+const ring = await ringOf(encryptionKey(1, 'primary'))
 
 function sealed(value: string | Uint8Array, inContext = context, inRing = ring): string {
   const result = encryptValue(inRing, inContext, value)
@@ -60,32 +60,32 @@ describe('key versions', () => {
     ['disabled', { ok: false, error: 'key_disabled' }],
     ['destroyed', { ok: false, error: 'key_destroyed' }],
   ]
-  test.each(states)('row 61: a %s version answers so', (state, expected) => {
+  test.each(states)('row 61: a %s version answers so', async (state, expected) => {
     const text = sealed('secret')
-    expect(decryptValue(ringOf(encryptionKey(1, state)), context, text)).toEqual(expected)
+    expect(decryptValue(await ringOf(encryptionKey(1, state)), context, text)).toEqual(expected)
   })
 
-  test('row 61: a version that was never in the ring is unknown', () => {
-    expect(decryptValue(ringOf(encryptionKey(2, 'primary')), context, sealed('a'))).toEqual({
+  test('row 61: a version that was never in the ring is unknown', async () => {
+    expect(decryptValue(await ringOf(encryptionKey(2, 'primary')), context, sealed('a'))).toEqual({
       ok: false,
       error: 'key_version_unknown',
     })
-    expect(decryptValue(ringOf(), context, sealed('a'))).toEqual({ ok: false, error: 'key_version_unknown' })
+    expect(decryptValue(await ringOf(), context, sealed('a'))).toEqual({ ok: false, error: 'key_version_unknown' })
   })
 
   test.each(['pending', 'decrypt_only', 'disabled', 'destroyed'] as const)(
     'row 65: a ring with a %s key only encrypts nothing',
-    (state) => {
-      expect(encryptValue(ringOf(encryptionKey(1, state)), context, 'a')).toEqual({
+    async (state) => {
+      expect(encryptValue(await ringOf(encryptionKey(1, state)), context, 'a')).toEqual({
         ok: false,
         error: 'keyring_unavailable',
       })
-      expect(encryptValue(ringOf(), context, 'a')).toEqual({ ok: false, error: 'keyring_unavailable' })
+      expect(encryptValue(await ringOf(), context, 'a')).toEqual({ ok: false, error: 'keyring_unavailable' })
     },
   )
 
-  test('row 63: an old version decrypts and is stale; another format prefix is refused', () => {
-    const rotated = ringOf(encryptionKey(1, 'decrypt_only'), encryptionKey(2, 'primary'))
+  test('row 63: an old version decrypts and is stale; another format prefix is refused', async () => {
+    const rotated = await ringOf(encryptionKey(1, 'decrypt_only'), encryptionKey(2, 'primary'))
     const text = sealed('old')
     expect(decryptValue(rotated, context, text)).toMatchObject({ ok: true, value: 'old', stale: true })
     expect(encryptValue(rotated, context, 'new')).toMatchObject({ ok: true, keyVersion: 2 })
@@ -94,19 +94,19 @@ describe('key versions', () => {
     }
   })
 
-  test('row 63: a text of the new version does not open with the key of the old one', () => {
-    const text = sealed('a', context, ringOf(encryptionKey(2, 'primary')))
-    const both = ringOf(encryptionKey(1, 'decrypt_only'), encryptionKey(2, 'primary'))
+  test('row 63: a text of the new version does not open with the key of the old one', async () => {
+    const text = sealed('a', context, await ringOf(encryptionKey(2, 'primary')))
+    const both = await ringOf(encryptionKey(1, 'decrypt_only'), encryptionKey(2, 'primary'))
     expect(decryptValue(both, context, text.replace('rk1:2:', 'rk1:1:'))).toEqual({
       ok: false,
       error: 'decryption_failed',
     })
   })
 
-  test('row 66: while a rotation is half-way across replicas, what one encrypts every other decrypts', () => {
+  test('row 66: while a rotation is half-way across replicas, what one encrypts every other decrypts', async () => {
     const [first, second] = [encryptionKey(1, 'primary'), encryptionKey(2, 'pending')]
-    const added = ringOf(first, second)
-    const promoted = ringOf({ ...first, state: 'decrypt_only' }, { ...second, state: 'primary' })
+    const added = await ringOf(first, second)
+    const promoted = await ringOf({ ...first, state: 'decrypt_only' }, { ...second, state: 'primary' })
     for (const [from, to] of [
       [added, promoted],
       [promoted, added],
@@ -116,8 +116,8 @@ describe('key versions', () => {
   })
 })
 
-test('row 62: every pair of differing fields, realms, bindings and subjects keeps its texts apart', () => {
-  const other = loadKeyring({
+test('row 62: every pair of differing fields, realms, bindings and subjects keeps its texts apart', async () => {
+  const other = await loadKeyring({
     ...emptyKeyring('other', { namespace: 'a', name: 'b' }),
     encryption: [encryptionKey(1, 'primary')],
   })
@@ -158,8 +158,8 @@ test('row 62: a commitment of the right key over a changed text, and the reverse
   }
 })
 
-test('row 64: one value encrypted many times on two replicas never has the same salt or text twice', () => {
-  const replicas = [ring, ringOf(encryptionKey(1, 'primary'))]
+test('row 64: one value encrypted many times on two replicas never has the same salt or text twice', async () => {
+  const replicas = [ring, await ringOf(encryptionKey(1, 'primary'))]
   const salts = new Set<string>()
   const texts = new Set<string>()
   const rounds = 20_000

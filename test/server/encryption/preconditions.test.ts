@@ -30,7 +30,7 @@ test.for<[string, EncryptionPreconditions, boolean]>([
 describe('after a lapse encrypting stops and decrypting goes on, unless it never began', () => {
   const unavailable = expect.objectContaining({ status: 403, error: 'field_encryption_unavailable' })
   async function served(versions: EncryptionState[], encryption: EncryptionPreconditions): Promise<ServedRealm> {
-    const keyring = loadKeyring(await realmKeyring({ versions }))
+    const keyring = await loadKeyring(await realmKeyring({ versions }))
     const row = realmRow({ encryption })
     return { name: row.realm, row, issuer: '', findClient: async () => undefined, keyring: () => keyring }
   }

@@ -5,8 +5,7 @@ import { vectorsText } from '../../../scripts/vectors.ts'
 import { decryptValue, encryptValue, type CipherContext } from '../../../server/encryption/cipher.ts'
 import { parseCiphertext } from '../../../server/encryption/ciphertext.ts'
 import { deriveValueKey } from '../../../server/encryption/value_key.ts'
-import { deriveFieldKey } from '../../../keyring/derivation.ts'
-import { fingerprint } from '../../../keyring/fingerprint.ts'
+import { deriveFieldKey, fingerprint } from '../../../keyring/derivation.ts'
 import { emptyKeyring, type EncryptionKey } from '../../../keyring/keyring.ts'
 import { loadKeyring } from '../../../keyring/loaded_keyring.ts'
 import { START } from '../../keyring/sample_keyring.ts'
@@ -39,7 +38,7 @@ const text = readFileSync(new URL('../../vectors/rk1.json', import.meta.url), 'u
 const { fingerprints, vectors }: Vectors = JSON.parse(text)
 
 /** A keyring in which the vector's key is primary, and the context of its field. */
-function given(vector: Vector, change: Partial<Vector> = {}) {
+async function given(vector: Vector, change: Partial<Vector> = {}) {
   const { key, realm, field, tag, version, flags, sub = 'nobody' } = { ...vector, ...change }
   const bytes = Buffer.from(key, 'hex')
   const encryption: EncryptionKey = {
@@ -49,7 +48,7 @@ function given(vector: Vector, change: Partial<Vector> = {}) {
     key: bytes.toString('base64url'),
     createdAt: START.toISOString(),
   }
-  const keyring = loadKeyring({ ...emptyKeyring(realm, { namespace: 'a', name: 'b' }), encryption: [encryption] })
+  const keyring = await loadKeyring({ ...emptyKeyring(realm, { namespace: 'a', name: 'b' }), encryption: [encryption] })
   const context: CipherContext = { field, tag, binding: flags & 1 ? 'Subject' : 'Realm', sub }
   return { keyring, context }
 }
@@ -68,8 +67,8 @@ test.each(fingerprints)('the fingerprint of $key', ({ key, fingerprint: expected
   expect(fingerprint(Buffer.from(key, 'hex'))).toBe(expected)
 })
 
-describe.each(vectors)('$name', (vector) => {
-  const { keyring, context } = given(vector)
+describe.each(vectors)('$name', async (vector) => {
+  const { keyring, context } = await given(vector)
   const failed = { ok: false, error: 'decryption_failed' }
 
   test('is encrypted to exactly this text', () => {
@@ -172,14 +171,14 @@ describe.each(vectors)('$name', (vector) => {
       { realm: vector.realm + vector.field.slice(0, 1), field: vector.field.slice(1) },
     ],
   ]
-  test.each(elsewhere)('row 62: in %s it fails', (_, change) => {
-    const other = given(vector, change)
+  test.each(elsewhere)('row 62: in %s it fails', async (_, change) => {
+    const other = await given(vector, change)
     expect(decryptValue(other.keyring, other.context, vector.ciphertext)).toEqual(failed)
   })
 
-  test('row 62: under another version it fails, although the key bytes are the same', () => {
+  test('row 62: under another version it fails, although the key bytes are the same', async () => {
     for (const other of [1, 2, 2 ** 31 - 1].filter((each) => each !== vector.version)) {
-      const { keyring: otherRing } = given(vector, { version: other })
+      const { keyring: otherRing } = await given(vector, { version: other })
       expect(decryptValue(otherRing, context, `rk1:${other}:${body}`)).toEqual(failed)
     }
   })

@@ -1,6 +1,5 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { signJws } from '../../../keyring/jws.ts'
 import type { Keyring } from '../../../keyring/keyring.ts'
 import { readAudit, listAuditWriters } from '../../../store/audit.ts'
 import { deleteUser } from '../../../store/users.ts'
@@ -9,6 +8,7 @@ import { endSession } from '../../../store/sessions.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import { ALICE, ALICE_PASSWORD, SHOP_SECRET, startServer } from '../../support/server.ts'
 import type { TestAnswer, TestServer } from '../../support/server.ts'
+import { rawJws } from '../../support/signed_tokens.ts'
 import { claimsOf, headerOf, tampered } from '../../support/tokens.ts'
 
 /** For what comes a little later, on a machine that may be busy. */
@@ -140,11 +140,11 @@ describe('a refresh', () => {
 
 describe('row 27: an unfit token', () => {
   const refreshKey = () => createSecretKey(Buffer.from(keyring.refresh[0]?.key ?? '', 'base64url'))
-  const signed = (token: string, change: object, header: object = {}): string =>
-    signJws(
+  const signed = async (token: string, change: object, header: object = {}): Promise<string> =>
+    rawJws(
       { alg: 'HS512', kid: String(headerOf(token).kid), ...header },
       { ...claimsOf(token), ...change },
-      refreshKey(),
+      { alg: 'HS512', key: refreshKey().toCryptoKey({ name: 'HMAC', hash: 'SHA-512' }, false, ['sign']) },
     )
 
   test.for<[string, (first: TestAnswer['body']) => string | Promise<string>]>([

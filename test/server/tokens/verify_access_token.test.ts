@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { exportSPKI } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ServedRealm } from '../../../server/realms/realms.ts'
 import type { AccessTokenClaims } from '../../../server/tokens/access_token_claims.ts'
@@ -6,13 +7,13 @@ import { createVerifiedTokens } from '../../../server/tokens/verified_tokens.ts'
 import type { VerifiedTokens } from '../../../server/tokens/verified_tokens.ts'
 import { goodToken, readSignedClaims } from '../../../server/tokens/verify_access_token.ts'
 import type { ClientRow } from '../../../store/clients.ts'
-import { signJws } from '../../../keyring/jws.ts'
 import { loadKeyring } from '../../../keyring/loaded_keyring.ts'
 import type { LoadedKeyring } from '../../../keyring/loaded_keyring.ts'
 import type { LiveSession } from '../../../store/live_sessions.ts'
 import type { RealmRow } from '../../../store/realms.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import { clientRow, realmRow } from '../../support/rows.ts'
+import { rawJws } from '../../support/signed_tokens.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')
 const seconds = now.getTime() / 1000
@@ -126,76 +127,72 @@ describe('what this realm signed as an access token', () => {
   let verifiedTokens: VerifiedTokens
   const header = () => ({ alg: keyring.signer!.alg, kid: keyring.signer!.kid, typ: 'at+jwt' })
   const sign = (head: object, body: object = payload, by = keyring) =>
-    signJws({ ...header(), ...head }, { ...body }, by.signer!.privateKey)
-  const claimsOrCause = (token: string, realm = served(keyring)) =>
-    readSignedClaims(token, realm, { now: () => now, verifiedTokens })
-  const read = (token: string, realm = served(keyring)) => {
-    const found = claimsOrCause(token, realm)
+    rawJws({ ...header(), ...head }, { ...body }, by.signer!)
+  const claimsOrCause = (token: string, realm = served(keyring)) => readSignedClaims(token, realm, { verifiedTokens })
+  const read = async (token: string, realm = served(keyring)) => {
+    const found = await claimsOrCause(token, realm)
     return typeof found === 'string' ? undefined : found
   }
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-  test('the cause of a refusal is named for the log', () => {
-    const token = sign({})
+  test('the cause of a refusal is named for the log', async () => {
+    const token = await sign({})
     const [head, body] = token.split('.')
-    expect(claimsOrCause('x')).toBe('token malformed')
-    expect(claimsOrCause(`${head}.${body}.${'A'.repeat(86)}`)).toBe('token with a bad signature')
-    expect(claimsOrCause(sign({ kid: 'unknown' }))).toBe('token signed with an unknown key')
-    expect(claimsOrCause(token, served(other))).toBe('token signed with an unknown key')
-    expect(claimsOrCause(sign({}, { ...payload, iss: 'http://localhost:8080/auth/realms/other' }))).toBe(
+    expect(await claimsOrCause('x')).toBe('token malformed')
+    expect(await claimsOrCause(`${head}.${body}.${'A'.repeat(86)}`)).toBe('token with a bad signature')
+    expect(await claimsOrCause(await sign({ kid: 'unknown' }))).toBe('token signed with an unknown key')
+    expect(await claimsOrCause(token, served(other))).toBe('token signed with an unknown key')
+    expect(await claimsOrCause(await sign({}, { ...payload, iss: 'http://localhost:8080/auth/realms/other' }))).toBe(
       'token of another realm',
     )
   })
 
   beforeAll(async () => {
-    keyring = loadKeyring(await realmKeyring({ algorithms: ['ES256', 'RS256'] }))
-    other = loadKeyring(await realmKeyring())
-    verifiedTokens = createVerifiedTokens()
+    keyring = await loadKeyring(await realmKeyring({ algorithms: ['ES256', 'RS256'] }))
+    other = await loadKeyring(await realmKeyring())
+    verifiedTokens = createVerifiedTokens(() => now)
   })
 
-  test.for(['at+jwt', 'JWT'])('the header may say %s', (typ) => {
-    expect(read(sign({ typ }))).toEqual(claims)
+  test.for(['at+jwt', 'JWT'])('the header may say %s', async (typ) => {
+    expect(await read(await sign({ typ }))).toEqual(claims)
   })
 
-  test('the second time it is the same', () => {
-    const token = sign({})
-    expect(read(token)).toEqual(read(token))
+  test('the second time it is the same', async () => {
+    const token = await sign({})
+    expect(await read(token)).toEqual(await read(token))
   })
 
-  test('row 40: another algorithm than the key has is refused', () => {
+  test('row 40: another algorithm than the key has is refused', async () => {
     const rsaKid = [...keyring.verifiers].find(([, { alg }]) => alg === 'RS256')![0]
-    const [head, body, signature] = sign({}).split('.')
+    const [head, body, signature] = (await sign({})).split('.')
     for (const alg of ['none', 'None', 'NONE', '', 'HS256', 'HS512', 'RS256', 'ES384', 'ES256 ', 'constructor']) {
       const swapped = `${encode({ ...header(), alg })}.${body}`
-      expect(read(`${swapped}.${signature}`), alg).toBeUndefined()
-      expect(read(`${swapped}.`), alg).toBeUndefined()
+      expect(await read(`${swapped}.${signature}`), alg).toBeUndefined()
+      expect(await read(`${swapped}.`), alg).toBeUndefined()
     }
     expect(head).not.toBe('')
     // The key's own signature, under the name of the other key.
-    expect(read(sign({ kid: rsaKid }))).toBeUndefined()
-    expect(read(sign({ kid: rsaKid, alg: 'ES256' }))).toBeUndefined()
+    expect(await read(await sign({ kid: rsaKid }))).toBeUndefined()
+    expect(await read(await sign({ kid: rsaKid, alg: 'ES256' }))).toBeUndefined()
   })
 
-  test('row 40: the public key is no HMAC secret', () => {
-    for (const [kid, { publicKey }] of keyring.verifiers) {
-      for (const secret of [
-        publicKey.export({ type: 'spki', format: 'pem' }),
-        publicKey.export({ type: 'spki', format: 'der' }),
-      ]) {
+  test('row 40: the public key is no HMAC secret', async () => {
+    for (const [kid, { key }] of keyring.verifiers) {
+      for (const secret of [await exportSPKI(key), Buffer.from(await crypto.subtle.exportKey('spki', key))]) {
         const input = `${encode({ alg: 'HS256', kid, typ: 'at+jwt' })}.${encode(payload)}`
         const signature = createHmac('sha256', secret).update(input).digest('base64url')
-        expect(read(`${input}.${signature}`)).toBeUndefined()
+        expect(await read(`${input}.${signature}`)).toBeUndefined()
       }
     }
   })
 
-  test('row 40: crit and b64 are refused, even well signed', () => {
-    expect(read(sign({ crit: ['exp'] }))).toBeUndefined()
-    expect(read(sign({ b64: false, crit: ['b64'] }))).toBeUndefined()
-    expect(read(sign({ b64: true }))).toBeUndefined()
+  test('row 40: crit and b64 are refused, even well signed', async () => {
+    expect(await read(await sign({ crit: ['exp'] }))).toBeUndefined()
+    expect(await read(await sign({ b64: false, crit: ['b64'] }))).toBeUndefined()
+    expect(await read(await sign({ b64: true }))).toBeUndefined()
   })
 
-  test('row 41: a kid that names no key of the ring is refused', () => {
+  test('row 41: a kid that names no key of the ring is refused', async () => {
     const kids = [
       undefined,
       'unknown',
@@ -211,13 +208,13 @@ describe('what this realm signed as an access token', () => {
     ]
     for (const kid of kids) {
       const input = `${encode({ ...header(), kid })}.${encode(payload)}`
-      expect(read(`${input}.${sign({}).split('.')[2]}`), String(kid).slice(0, 20)).toBeUndefined()
+      expect(await read(`${input}.${(await sign({})).split('.')[2]}`), String(kid).slice(0, 20)).toBeUndefined()
     }
   })
 
-  test('row 42: keys that the header brings along mean nothing', () => {
+  test('row 42: keys that the header brings along mean nothing', async () => {
     const jwk = other.publicJwks[0]
-    const forged = signJws(
+    const forged = await rawJws(
       {
         alg: 'ES256',
         kid: other.signer!.kid,
@@ -227,18 +224,18 @@ describe('what this realm signed as an access token', () => {
         x5u: 'http://127.0.0.1:9/x',
       },
       { ...payload },
-      other.signer!.privateKey,
+      other.signer!,
     )
-    expect(read(forged)).toBeUndefined()
+    expect(await read(forged)).toBeUndefined()
     // Under the kid of a key that the ring does hold.
-    expect(read(sign({ jwk }, payload, other))).toBeUndefined()
+    expect(await read(await sign({ jwk }, payload, other))).toBeUndefined()
     // A token of ours that carries them is still one: they are not looked at.
-    expect(read(sign({ jku: 'http://127.0.0.1:9/keys' }))).toEqual(claims)
+    expect(await read(await sign({ jku: 'http://127.0.0.1:9/keys' }))).toEqual(claims)
   })
 
-  test('row 43: only the exact text passes', () => {
-    const token = sign({})
-    expect(read(token)).toEqual(claims)
+  test('row 43: only the exact text passes', async () => {
+    const token = await sign({})
+    expect(await read(token)).toEqual(claims)
     const [head, body, signature] = token.split('.')
     const changed = [
       `${head}.${body}`,
@@ -263,70 +260,70 @@ describe('what this realm signed as an access token', () => {
       ),
       token.slice(0, -1),
     ]
-    for (const text of changed) expect(read(text), JSON.stringify(text)).toBeUndefined()
+    for (const text of changed) expect(await read(text), JSON.stringify(text)).toBeUndefined()
   })
 
-  test('a bit that is flipped anywhere is noticed', () => {
-    const token = sign({})
+  test('a bit that is flipped anywhere is noticed', async () => {
+    const token = await sign({})
     for (let at = 0; at < token.length; at += 7) {
       const letter = token[at] === 'A' ? 'B' : 'A'
-      expect(read(token.slice(0, at) + letter + token.slice(at + 1)), `at ${at}`).toBeUndefined()
+      expect(await read(token.slice(0, at) + letter + token.slice(at + 1)), `at ${at}`).toBeUndefined()
     }
   })
 
-  test('a token over 16 KiB is none, however well it is signed', () => {
-    expect(read(sign({}, { ...payload, more: 'x'.repeat(10_000) }))).toEqual(claims)
-    expect(read(sign({}, { ...payload, more: 'x'.repeat(13_000) }))).toBeUndefined()
+  test('a token over 16 KiB is none, however well it is signed', async () => {
+    expect(await read(await sign({}, { ...payload, more: 'x'.repeat(10_000) }))).toEqual(claims)
+    expect(await read(await sign({}, { ...payload, more: 'x'.repeat(13_000) }))).toBeUndefined()
   })
 
-  test('row 44: claims that are nested deep are refused', () => {
+  test('row 44: claims that are nested deep are refused', async () => {
     const deep: unknown = JSON.parse('{"a":'.repeat(200) + '1' + '}'.repeat(200))
-    expect(read(sign({}, { ...payload, deep }))).toBeUndefined()
+    expect(await read(await sign({}, { ...payload, deep }))).toBeUndefined()
   })
 
-  test('row 45: header and claim both say what kind of token it is', () => {
-    expect(read(sign({ typ: 'rk-license+jwt' }))).toBeUndefined()
-    expect(read(sign({ typ: undefined }))).toBeUndefined()
-    expect(read(sign({ typ: 'JWT' }, { ...payload, typ: 'ID' }))).toBeUndefined()
-    expect(read(sign({ typ: 'JWT' }, { ...payload, typ: 'Refresh' }))).toBeUndefined()
+  test('row 45: header and claim both say what kind of token it is', async () => {
+    expect(await read(await sign({ typ: 'rk-license+jwt' }))).toBeUndefined()
+    expect(await read(await sign({ typ: undefined }))).toBeUndefined()
+    expect(await read(await sign({ typ: 'JWT' }, { ...payload, typ: 'ID' }))).toBeUndefined()
+    expect(await read(await sign({ typ: 'JWT' }, { ...payload, typ: 'Refresh' }))).toBeUndefined()
   })
 
-  test('a token of another issuer is refused, also when this realm holds the key', () => {
-    expect(read(sign({}, { ...payload, iss: 'http://localhost:8080/auth/realms/other' }))).toBeUndefined()
+  test('a token of another issuer is refused, also when this realm holds the key', async () => {
+    expect(await read(await sign({}, { ...payload, iss: 'http://localhost:8080/auth/realms/other' }))).toBeUndefined()
   })
 
-  test('what one realm has verified is nothing to another', () => {
-    const token = sign({})
-    expect(read(token)).toEqual(claims)
-    expect(read(token, served(other))).toBeUndefined()
-    expect(read(token, { ...served(keyring), issuer: 'http://localhost:8080/auth/realms/other' })).toBeUndefined()
+  test('what one realm has verified is nothing to another', async () => {
+    const token = await sign({})
+    expect(await read(token)).toEqual(claims)
+    expect(await read(token, served(other))).toBeUndefined()
+    expect(await read(token, { ...served(keyring), issuer: 'http://localhost:8080/auth/realms/other' })).toBeUndefined()
   })
 
-  test('row 35: a key that leaves the ring verifies nothing, remembered or not', () => {
-    const token = sign({})
-    expect(read(token)).toEqual(claims)
+  test('row 35: a key that leaves the ring verifies nothing, remembered or not', async () => {
+    const token = await sign({})
+    expect(await read(token)).toEqual(claims)
     const withoutKey = {
       ...keyring,
       verifiers: new Map([...keyring.verifiers].filter(([kid]) => kid !== header().kid)),
     }
-    expect(read(token, served(withoutKey))).toBeUndefined()
+    expect(await read(token, served(withoutKey))).toBeUndefined()
     const withOtherKey = {
       ...keyring,
-      verifiers: new Map([
-        [header().kid, { alg: 'ES256' as const, publicKey: [...other.verifiers.values()][0]!.publicKey }],
-      ]),
+      verifiers: new Map([[header().kid, { alg: 'ES256' as const, key: [...other.verifiers.values()][0]!.key }]]),
     }
-    expect(read(token, served(withOtherKey))).toBeUndefined()
+    expect(await read(token, served(withOtherKey))).toBeUndefined()
   })
 })
 
 test('the memory of verified tokens is bounded, and forgets what expired', async () => {
-  const keyring = loadKeyring(await realmKeyring())
-  const key = [...keyring.verifiers.values()][0]!.publicKey
-  const memory = createVerifiedTokens(2)
+  const keyring = await loadKeyring(await realmKeyring())
+  const { key } = [...keyring.verifiers.values()][0]!
+  let time = now
+  const memory = createVerifiedTokens(() => time, 2)
   const token = (exp: number) => ({ kid: 'k', key, claims: { ...claims, exp } })
-  memory.remember('a', token(seconds + 10))
-  memory.remember('b', token(seconds + 10))
-  memory.remember('c', token(seconds))
-  expect(['a', 'b', 'c'].map((digest) => memory.find(digest, now) !== undefined)).toEqual([false, true, false])
+  memory.set('a', token(seconds + 10))
+  memory.set('b', token(seconds + 10))
+  memory.set('c', token(seconds + 1))
+  time = new Date((seconds + 2) * 1000)
+  expect(['a', 'b', 'c'].map((digest) => memory.get(digest) !== undefined)).toEqual([false, true, false])
 })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { fingerprint } from '../../../../keyring/fingerprint.ts'
+import { fingerprint } from '../../../../keyring/derivation.ts'
 import { beat } from '../../../../store/replicas.ts'
 import { realm, secret } from '../../manifests.ts'
 import { eventually, operatorUnderTest } from '../../operator_under_test.ts'
@@ -37,7 +37,7 @@ describe('the keyring of a realm', () => {
 
   async function startEncrypting(): Promise<void> {
     const { file: licenseKeys, license } = await licensing(operator)
-    await operator.write('license.yaml', license(new Date(now.getTime() + 3650 * DAY)))
+    await operator.write('license.yaml', await license(new Date(now.getTime() + 3650 * DAY)))
     await operator.write('realm.yaml', encryptingRealm(FIELDS))
     await operator.start({}, { licenseKeys })
     await operator.untilReady('Realm', 'shop')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { userClaims } from '../../../server/tokens/user_claims.ts'
+import { userClaims } from '../../../server/tokens/issue_tokens.ts'
 
 const user = {
   subject: 's',
