@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { findEffectiveGrants } from '../../store/live_sessions.ts'
 import { clearLoginFailures, countLoginAttempt } from '../../store/login_failures.ts'
 import { startSession } from '../../store/sessions.ts'
+import { hashParameters } from '../../store/stored_hash.ts'
 import { findUserByUsername, renewPasswordHash } from '../../store/users.ts'
 import type { UserRow } from '../../store/users.ts'
 import type { Deps } from '../deps.ts'
@@ -143,9 +144,14 @@ async function checkPassword(
   ])
   if (!user) throw badCredentials(isLocked ? 'unknown user, name locked' : 'unknown user')
   if (isLocked) throw badCredentials('user locked', user)
-  if (!isRight) throw badCredentials(user.passwordHash === null ? 'user has no password' : 'wrong password', user)
+  if (!isRight) throw badCredentials(refusalOf(user), user)
   if (bruteForce.enabled) await clearLoginFailures(pool, realm, username)
   return user
+}
+
+function refusalOf({ passwordHash }: UserRow): string {
+  if (passwordHash === null) return 'user has no password'
+  return hashParameters(passwordHash) ? 'wrong password' : 'password hash damaged'
 }
 
 /** Rehashes with the realm's present parameters. The answer does not wait for it; the next login repeats a failure. */

@@ -215,7 +215,7 @@ describe('row 25: a stored hash that is unfit', () => {
     const before = server.log.length
     expect(await login(username, ALICE.password)).toMatchObject(badCredentials)
     const told = server.log.slice(before).join('')
-    expect(told).toContain('a stored password hash is damaged or asks for more than is allowed')
+    expect(told).toContain('a stored password hash is damaged or exceeds the allowed parameters')
     if (passwordHash !== '') expect(told).not.toContain(passwordHash)
   })
 })
