@@ -5,12 +5,12 @@ import type { SeenVersion } from '../../keyring/continuity.ts'
 import { generateRefreshKey } from '../../keyring/generate.ts'
 import {
   emptyKeyring,
-  parseKeyring,
   serializeKeyring,
   type EncryptionKey,
   type Keyring,
   type SigningKey,
 } from '../../keyring/keyring.ts'
+import { parseKeyring } from '../../keyring/parse_keyring.ts'
 import {
   planEncryption,
   planRefresh,

@@ -1,4 +1,4 @@
-import { parseKeyring } from '../../../keyring/keyring.ts'
+import { parseKeyring } from '../../../keyring/parse_keyring.ts'
 import type { Keyring } from '../../../keyring/keyring.ts'
 import { KeyringError } from '../../../keyring/members.ts'
 import { pathOf } from '../../view/resource_types.ts'
