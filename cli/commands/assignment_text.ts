@@ -38,12 +38,12 @@ export function assignmentText(row: AssignmentRow, place: 'cluster' | 'directory
     ['approved', quorumOf(row)],
     ['state', row.ready ? `${row.state}: ${row.ready.reason}, ${row.ready.message}` : row.state],
   ]
-  const decided = decisions.map(({ approver, decision, decidedAt, comment, counts }) => [
+  const decided = decisions.map(({ approver, decision, decidedAt, comment, notCounted }) => [
     '',
     [
       `${decision} by ${approver}`,
       decidedAt === undefined ? '' : ` at ${decidedAt}`,
-      counts ? '' : ' (of a former generation: does not count)',
+      notCounted === undefined ? '' : ` (does not count: ${notCounted})`,
       comment === undefined ? '' : `: ${comment}`,
     ].join(''),
   ])

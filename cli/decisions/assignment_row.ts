@@ -1,11 +1,15 @@
-import type { RealmSpec } from '../../crds/realm.gen.ts'
+import type { RealmSpec, RealmStatus } from '../../crds/realm.gen.ts'
 import type { RoleAssignmentSpec } from '../../crds/role_assignment.gen.ts'
-import { parseGranted } from '../../operator/role_assignment/granted.ts'
-import { printable } from '../../process/printable.ts'
-import { covers, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
+import type { Enforcement } from '../../operator/role_assignment/decision.ts'
+import { atGeneration, parseGranted } from '../../operator/role_assignment/granted.ts'
+import type { Granted } from '../../operator/role_assignment/granted.ts'
+import { tally } from '../../operator/role_assignment/quorum.ts'
+import { covers, nameKey, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
+import type { StatusDecision } from '../../operator/role_assignment/status_decisions.ts'
 import type { StoredResource } from '../../operator/source/directory/state/stored_object.ts'
+import { printable } from '../../process/printable.ts'
 
-/** One RoleAssignment as an approver wants to see it. Texts of others are one line each and printable. */
+/** One RoleAssignment, as `pending` and `show` print it. Texts of others are one printable line each. */
 export interface AssignmentRow {
   namespace: string
   name: string
@@ -13,18 +17,18 @@ export interface AssignmentRow {
   generation: number
   ageSeconds: number
   requestedBy: string
-  /** What wrote spec, as it calls itself, where `requestedBy` may be the claim of another account. In a cluster only. */
+  /** The field manager that wrote spec, where `requestedBy` may be the claim of another account. In a cluster only. */
   submittedBy?: string
   subject: { kind: string; name: string }
   realm: { namespace: string; name: string }
   /** As listed in spec. */
   roles: string[]
-  /** Why the roles are asked for. */
+  /** spec.reason */
   reason?: string
-  /** When the request says that the roles end. */
+  /** From spec. */
   expiresAt?: string
   durationSeconds?: number
-  /** What granting it changes: roles with all that they are composed of, against what is granted now. */
+  /** What an approval changes: the requested roles with their composites, compared with the granted ones. */
   change: { adds: string[]; keeps: string[]; removes: string[] }
   decisions: {
     approver: string
@@ -32,15 +36,18 @@ export interface AssignmentRow {
     comment?: string
     decidedAt?: string
     counts: boolean
+    /** Why it does not count. */
+    notCounted?: string
   }[]
+  /** As the operator counts. */
   quorum: { approved: number; required: number }
-  /** `waiting` until the operator says otherwise. */
+  /** `waiting` until the operator concludes. */
   state: 'granted' | 'denied' | 'expired' | 'deleting' | 'waiting'
-  /** Whether the operator has found realm, subject and roles of this generation. Until then approvals do not count. */
+  /** Whether the operator has found realm, subject and roles of this generation. Approvals made before do not count. */
   resolved: boolean
-  /** The condition Ready: why it waits, or what it is. */
+  /** The condition Ready of this generation. */
   ready?: { reason: string; message: string }
-  /** Where it stands. */
+  /** In a directory only. */
   file?: string
   line?: number
 }
@@ -56,10 +63,14 @@ export interface NamespacedName {
   name: string
 }
 
-/** The spec of a Realm, as far as it can be read. */
-export type RealmLookup = (realm: NamespacedName) => RealmSpec | undefined
+export interface RealmObject {
+  spec: RealmSpec
+  status?: Pick<RealmStatus, 'conditions'> | undefined
+}
 
-/** What is held of a RoleAssignment, as a row. */
+/** Undefined when there is no such Realm, or the caller may not read it. */
+export type RealmLookup = (realm: NamespacedName) => RealmObject | undefined
+
 export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLookup, now: Date): AssignmentRow {
   const { namespace, name, uid, generation, status = {} } = assignment
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
@@ -69,12 +80,13 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
   const request = granted?.resolvedAt !== undefined && granted.generation === generation ? granted : undefined
   const asked = request?.roles ?? spec.roles
   const serving = granted?.serving?.roles ?? []
-  // What was said of a former generation is not about what stands there now.
+  // A condition of an earlier generation does not describe the present spec.
   const ready = status.conditions?.find(({ type, observedGeneration = generation }) => {
     return type === 'Ready' && observedGeneration === generation
   })
-  const counting = statusDecisions(status).filter((decision) => covers(decision, assignment))
-  const approvers = new Set(counting.filter(({ decision }) => decision === 'Approved').map(({ approver }) => approver))
+  const realmObject = findRealm(realm)
+  const decisions = statusDecisions(status)
+  const count = countDecisions(assignment, decisions, granted, enforcementOf(realmObject, ready))
 
   return {
     namespace,
@@ -94,13 +106,20 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
       keeps: asked.filter((role) => serving.includes(role)).map(roleText),
       removes: serving.filter((role) => !asked.includes(role)).map(roleText),
     },
-    decisions: statusDecisions(status).map((stated) => ({
-      approver: printable(stated.approver),
-      decision: stated.decision,
-      ...remarks(assignment, stated),
-      counts: covers(stated, assignment),
-    })),
-    quorum: { approved: approvers.size, required: request?.requiredApprovals ?? requiredApprovals(findRealm(realm)) },
+    decisions: decisions.map((decision) => {
+      const notCounted = count.whyNotCounted(decision)
+      return {
+        approver: printable(decision.approver),
+        decision: decision.decision,
+        ...remarks(assignment, decision),
+        counts: notCounted === undefined,
+        ...(notCounted !== undefined && { notCounted }),
+      }
+    }),
+    quorum: {
+      approved: count.approvers.length,
+      required: request?.requiredApprovals ?? realmObject?.spec.identityGovernance?.requiredApprovals ?? 1,
+    },
     resolved: request !== undefined,
     state: stateOf(assignment, ready),
     ...(ready && { ready: { reason: ready.reason, message: printable(ready.message, 1000) } }),
@@ -134,11 +153,72 @@ function remarks(
   }
 }
 
-function requiredApprovals(realm: RealmSpec | undefined): number {
-  return realm?.identityGovernance?.requiredApprovals ?? 1
+interface DecisionCount {
+  approvers: readonly string[]
+  /** Undefined for a decision that counts. */
+  whyNotCounted(decision: StatusDecision): string | undefined
 }
 
-/** The Realm that a RoleAssignment names. */
+/**
+ * Counts with the operator's own function, from what the operator publishes in status: the request of this generation
+ * and the approvals that do not count. The approvers of a grant of this generation are in the grant.
+ */
+function countDecisions(
+  assignment: AssignmentObject,
+  decisions: readonly StatusDecision[],
+  granted: Granted | undefined,
+  enforcement: Enforcement,
+): DecisionCount {
+  const { uid, generation } = assignment
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
+  const { requestedBy } = assignment.spec as RoleAssignmentSpec
+  const current = granted?.generation === generation ? granted : undefined
+  const votes = tally({
+    assignment: { uid, generation, requestedBy },
+    decisions,
+    recorded: [],
+    granted: atGeneration(granted, generation),
+    enforcement,
+    realmFound: true,
+    // Before the operator has seen this generation, nothing tells that it does not resolve.
+    resolved: current === undefined || current.resolvedAt !== undefined,
+  })
+  const grant = current?.serving?.generation === generation && current.serving.governed ? current.serving : undefined
+  const startsOver = current?.resolvedAt === undefined ? undefined : current.startsOver
+  const approvers = grant?.approvers ?? (startsOver ? [] : votes.approvers)
+  const [approved, denied] = [approvers, votes.deniedBy].map((names) => new Set(names.map(nameKey)))
+  const uncounted = new Map(votes.uncounted.map(({ approver, reason }) => [nameKey(approver), reason]))
+
+  return {
+    approvers,
+    whyNotCounted(decision) {
+      const key = nameKey(decision.approver)
+      if (decision.observedUID !== uid) return 'made on another object of this name'
+      if (decision.observedGeneration !== generation) return `made on generation ${decision.observedGeneration}`
+      if (key === nameKey(requestedBy)) return 'made by the requester'
+      const first = decisions.find((one) => covers(one, assignment) && nameKey(one.approver) === key)
+      if (denied?.has(key)) {
+        return decision.decision === 'Denied' ? undefined : 'the same approver denied'
+      }
+      if (approved?.has(key)) return first === decision ? undefined : `counts once, with that of ${first?.approver}`
+      if (startsOver) return startsOver
+      return uncounted.get(key) ?? 'the operator has not checked it yet'
+    },
+  }
+}
+
+/**
+ * In a gap, the operator marks unproven approvals in `status.granted`. Where enforcement is not required, it counts them
+ * as long as the gap lasts; where it is required, it says ApprovalNotEnforced.
+ */
+function enforcementOf(realm: RealmObject | undefined, ready: { reason: string } | undefined): Enforcement {
+  const condition = realm?.status?.conditions?.find(({ type }) => type === 'ApprovalEnforced')
+  const isGap = condition?.status === 'False' && !['Development', 'Unchecked'].includes(condition.reason)
+  if (isGap && ready && ready.reason !== 'ApprovalNotEnforced') return { mode: 'gap', required: false }
+  return { mode: condition?.reason === 'Unchecked' ? 'unchecked' : 'enforced', required: true }
+}
+
+/** The Realm that spec names. */
 export function realmOf({ namespace, spec }: Pick<AssignmentObject, 'namespace' | 'spec'>): NamespacedName {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stored specs fit the schema that the type is made from
   const { realmRef } = spec as RoleAssignmentSpec

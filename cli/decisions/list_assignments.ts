@@ -1,8 +1,7 @@
-import type { RealmSpec } from '../../crds/realm.gen.ts'
 import { keyText } from '../../operator/source/resource.ts'
 import type { StoredObject } from '../../operator/source/directory/state/stored_object.ts'
 import { assignmentRow } from './assignment_row.ts'
-import type { AssignmentRow, RealmLookup } from './assignment_row.ts'
+import type { AssignmentRow, RealmLookup, RealmObject } from './assignment_row.ts'
 import { getAssignment, heldAssignments, heldState, writtenAssignments } from './find_assignment.ts'
 import type { AssignmentName, WrittenAssignment } from './find_assignment.ts'
 
@@ -36,7 +35,7 @@ function realmsIn(held: ReadonlyMap<string, StoredObject>): RealmLookup {
   return (realm) => {
     const found = held.get(keyText({ kind: 'Realm', ...realm }))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
-    return found?.kind === 'Realm' ? (found.spec as RealmSpec) : undefined
+    return found?.kind === 'Realm' ? (found as RealmObject) : undefined
   }
 }
 

@@ -14,7 +14,9 @@ const row: AssignmentRow = {
   roles: ['admin'],
   durationSeconds: 86_400,
   change: { adds: ['admin', 'reader'], keeps: [], removes: ['writer'] },
-  decisions: [{ approver: 'carol', decision: 'Denied', comment: 'not yet', counts: false }],
+  decisions: [
+    { approver: 'carol', decision: 'Denied', comment: 'not yet', counts: false, notCounted: 'made on generation 2' },
+  ],
   quorum: { approved: 1, required: 2 },
   state: 'waiting',
   resolved: true,
@@ -39,5 +41,5 @@ test('show tells what granting changes and which decisions count', () => {
   expect(text).toMatch(/^adds +admin, reader$/m)
   expect(text).toMatch(/^removes +writer$/m)
   expect(text).toMatch(/^ends +1d after it is granted$/m)
-  expect(text).toMatch(/^ +Denied by carol \(of a former generation: does not count\): not yet$/m)
+  expect(text).toMatch(/^ +Denied by carol \(does not count: made on generation 2\): not yet$/m)
 })

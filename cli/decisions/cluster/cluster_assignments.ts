@@ -1,4 +1,3 @@
-import type { RealmSpec } from '../../../crds/realm.gen.ts'
 import { isStatus } from '../../../kubernetes/api_error.ts'
 import type { ApiObject } from '../../../kubernetes/api_object.ts'
 import { kindPath, objectPath } from '../../../operator/source/cluster/api_names.ts'
@@ -7,7 +6,7 @@ import type { StatusDecision } from '../../../operator/role_assignment/status_de
 import { keyText } from '../../../operator/source/resource.ts'
 import type { Cluster } from '../../kubeconfig.ts'
 import { assignmentRow, realmOf } from '../assignment_row.ts'
-import type { AssignmentObject, AssignmentRow, NamespacedName, RealmLookup } from '../assignment_row.ts'
+import type { AssignmentObject, AssignmentRow, NamespacedName, RealmLookup, RealmObject } from '../assignment_row.ts'
 import { refusalError } from './refusal.ts'
 import { submitterOf } from './submitter.ts'
 
@@ -82,17 +81,17 @@ async function listObjects({ client }: Cluster, { namespace, selector }: Selecti
 /** The Realms that are named, each once. One that the caller may not read, or that is not there, is left out. */
 async function readRealms({ client }: Cluster, objects: readonly ApiObject[]): Promise<RealmLookup> {
   const named = new Map(objects.map(objectOf).map((object) => [keyOf(realmOf(object)), realmOf(object)]))
-  const specs = new Map<string, RealmSpec>()
+  const realms = new Map<string, RealmObject>()
   for (const [key, realm] of named) {
     try {
-      const { spec } = await client.object({ method: 'GET', path: objectPath({ kind: 'Realm', ...realm }) })
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API server holds it to the schema
-      specs.set(key, spec as RealmSpec)
+      const object = await client.object({ method: 'GET', path: objectPath({ kind: 'Realm', ...realm }) })
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API server validates it against the schema
+      realms.set(key, object as unknown as RealmObject)
     } catch (error) {
       if (!isStatus(error, 403, 404)) throw refusalError(`Realm ${realm.namespace}/${realm.name}`, error)
     }
   }
-  return (realm) => specs.get(keyOf(realm))
+  return (realm) => realms.get(keyOf(realm))
 }
 
 function keyOf(realm: NamespacedName): string {

@@ -71,6 +71,19 @@ describe('deciding in a cluster, as oneself', () => {
     expect(json).toMatchObject({ name: 'one', quorum: { approved: 1, required: 2 }, change: { adds: ['reader'] } })
   })
 
+  test('two spellings of one name count once', async () => {
+    removedAfter(world, 'spelled')
+    await world.request('spelled')
+    for (const account of [world.ann, world.plane.user('ANN', ['approvers'])]) {
+      expect(await world.as(account, ['approve', 'spelled', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
+    }
+    const shown = await world.as(world.bea, ['show', 'spelled', ...HERE])
+    expect(shown.stdout).toMatch(/^approved +1 of 2$/m)
+    expect(shown.stdout).toMatch(/^ +Approved by ANN at .* \(does not count: counts once, with that of ann\)$/m)
+    const pending = await world.as(world.bea, ['pending', ...HERE])
+    expect(pending.stdout).toMatch(/ spelled .* 1 of 2 /)
+  })
+
   test('with a quorum of two, approvers who decide at once both count', async () => {
     const names = ['race-0', 'race-1', 'race-2', 'race-3']
     removedAfter(world, ...names)
