@@ -30,8 +30,7 @@ function objectOf(w: World, ready: DecisionResult['ready']): AssignmentObject {
     ...(w.status && { granted: w.status }),
   }
   const spec = { realmRef: { name: 'acme' }, subject, roles, requestedBy }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a status as the operator and approvers write it
-  return { namespace, name, uid, generation, creationTimestamp: START, spec, status } as unknown as AssignmentObject
+  return { namespace, name, uid, generation, creationTimestamp: START, spec, status }
 }
 
 function realmOf({ realm, enforcement }: World): RealmObject {

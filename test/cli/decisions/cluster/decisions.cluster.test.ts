@@ -355,7 +355,7 @@ describe('deciding in a cluster, as oneself', () => {
       [['pending', '--context', 'elsewhere'], 1, 'the context "elsewhere" names no cluster'],
       [['approve', 'a', 'b', '--seen', '1/x'], 2, '--seen is about one name'],
       [['pending', '--dir', '.', '--as-group', 'a'], 2, '--as-group is about a cluster'],
-      [['pending', '--as-group', 'approvers'], 2, '--as-group says which groups somebody is in'],
+      [['pending', '--as-group', 'approvers'], 2, '--as-group needs --as, the user who is in these groups'],
       [['pending', '--dir', '.', '-A'], 2, '--all-namespaces is about a cluster'],
       [['pending', '-n', 'secret-place', '--as', 'mallory'], 1, 'cannot impersonate'],
     ]
