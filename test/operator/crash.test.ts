@@ -11,7 +11,7 @@ import type { Manifest, OperatorUnderTest } from './operator_under_test.ts'
 const COMMAND = fileURLToPath(new URL('../../cli/realmkeeper.ts', import.meta.url))
 const COUNT = 24
 
-describe('row 119: an operator that is killed at any moment', () => {
+describe('row 119: an operator that is killed at any time', () => {
   let operator: OperatorUnderTest
   beforeEach(async () => {
     operator = await operatorUnderTest()
@@ -46,8 +46,8 @@ describe('row 119: an operator that is killed at any moment', () => {
     return (await operator.rows<{ count: number }>(statement, `G${generation}`))[0]?.count ?? 0
   }
 
-  test('converges to what the manifests say when it is started again, with no duplicate and nothing left over', async () => {
-    // How many users of the generation are written when the kill falls: before, into, and at the end of the work.
+  test('converges to the manifests after a restart, with no duplicate and no leftover row', async () => {
+    // The users of the generation that are written at the kill: before, during and at the end of the work.
     const moments = [0, 1, 7, 15, 3, COUNT, 11]
     for (const [generation, written] of moments.entries()) {
       await operator.write('all.yaml', ...manifests(generation))

@@ -17,16 +17,20 @@ describe('the operator as a process', () => {
 
   test.each<[string, Partial<OperatorConfig>, RegExp]>([
     ['an unknown kind', { acceptEmpty: 'Users' }, /--accept-empty: must list kinds/],
-    ['license keys that are not there', { licenseKeys: '/no/such/file' }, /--license-keys .* cannot be read/],
-    ['a directory that is not there', { dir: '/no/such/folder' }, /\/no\/such\/folder is no folder/],
+    [
+      'a file of license keys that does not exist',
+      { licenseKeys: '/no/such/file' },
+      /--license-keys .* cannot be read/,
+    ],
+    ['a directory that does not exist', { dir: '/no/such/folder' }, /\/no\/such\/folder is no folder/],
     ['no directory', { dir: undefined }, /--dir and --state-dir are required/],
-  ])('refuses to start with %s, and says what is wrong', async (_what, change, message) => {
+  ])('refuses to start with %s, and reports the fault', async (_what, change, message) => {
     const config = { ...configOf(operator.database.url, operator.directory, operator.stateDir), ...change }
     const log = createLog({ name: 'operator', level: 'error' })
     await expect(runOperator(config, { log, now: () => new Date() })).rejects.toThrow(message)
   })
 
-  test('refuses a state directory that another one works on, and gives it back at its end', async () => {
+  test('refuses a state directory that another process has locked, and unlocks it when it stops', async () => {
     const config = configOf(operator.database.url, operator.directory, operator.stateDir)
     const log = createLog({ name: 'operator', level: 'error' })
     const start = () => runOperator(config, { log, now: () => new Date() })
@@ -37,7 +41,7 @@ describe('the operator as a process', () => {
     await (await start()).stop()
   })
 
-  test('refuses license keys that are private, and shows none of them', async () => {
+  test('refuses private license keys, and its error quotes none of them', async () => {
     const file = join(operator.stateDir, 'keys.json')
     const key = {
       kty: 'OKP',
@@ -51,7 +55,7 @@ describe('the operator as a process', () => {
     await expect(operator.start({}, { licenseKeys: file })).rejects.toThrow(/^((?!nWGxne).)*not JSON$/)
   })
 
-  test('tells of its health and of what it does', async () => {
+  test('serves its health and its metrics', async () => {
     await operator.write('realm.yaml', realm())
     const { healthPort } = await operator.start()
     await operator.untilReady('Realm', 'shop')
@@ -66,7 +70,7 @@ describe('the operator as a process', () => {
     expect(metrics).toMatch(/realmkeeper_operator_queue_waiting\{kind="Realm"\} 1/)
   })
 
-  test('ends with an error that says so when the database is too new for it', async () => {
+  test('ends with an error that names the migration when the database is too new', async () => {
     await operator.rows(`insert into migrations (id, name, breaking) values (900001, 'from_the_future', true)`)
     const { failed } = await operator.start()
     expect((await failed).message).toContain('900001 (from_the_future)')

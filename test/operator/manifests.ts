@@ -2,7 +2,7 @@ import type { Manifest } from './operator_under_test.ts'
 
 const API_VERSION = 'realmkeeper.io/v1alpha1'
 
-/** Cheap enough for tests that do not look at hashes. */
+/** Cheap hashing, for tests of other things. */
 export const CHEAP_HASHING = { memoryKiB: 1024, iterations: 1, parallelism: 1 }
 
 export function realm(name = 'shop', spec: object = {}, metadata: object = {}): Manifest {

@@ -21,16 +21,16 @@ import type { TestDatabase } from '../support/postgres.ts'
 /** A document of a manifest. */
 export type Manifest = { kind: string; metadata: Record<string, unknown>; [member: string]: unknown }
 
-/** An operator on a folder of its own and a database of its own. */
+/** An operator with its own folder and its own database. */
 export interface OperatorUnderTest {
   database: TestDatabase
   directory: string
   stateDir: string
-  /** Everything it logged, one object a line. */
+  /** Its log, one object per line. */
   log: Record<string, unknown>[]
   events: (ResourceEvent & { name: string })[]
   problems: string[]
-  /** Writes a file of manifests; the operator sees it by itself. */
+  /** Writes a file of manifests, which the operator notices. */
   write(file: string, ...documents: Manifest[]): Promise<void>
   remove(file: string): Promise<void>
   start(surroundings?: Partial<OperatorSurroundings>, config?: Partial<OperatorConfig>): Promise<RunningOperator>
@@ -45,7 +45,7 @@ export interface OperatorUnderTest {
   ): { status: string; reason: string; message: string } | undefined
   /** Resolves when `Ready` of this generation has this status, and reason if one is given. */
   untilReady(kind: Kind, name: string, status?: string, reason?: string, namespace?: string): Promise<void>
-  /** How often the source wrote objects of a kind down. */
+  /** How many times the source stored an object of a kind. */
   stateLines(kind: Kind): Promise<number>
   rows<Row extends object = Record<string, unknown>>(statement: string, ...values: unknown[]): Promise<Row[]>
   end(): Promise<void>
@@ -127,12 +127,12 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
       await eventually(() => {
         const resource = present().get({ kind, namespace, name })
         const ready = resource?.status?.conditions?.find((condition) => condition.type === 'Ready')
-        const said = JSON.stringify(ready ?? `no Ready; ${problems.join('; ')}`)
+        const state = JSON.stringify(ready ?? `no Ready; ${problems.join('; ')}`)
         if (ready?.status !== status || (reason !== undefined && ready.reason !== reason)) {
-          throw new Error(`${kind} ${name} is not ${status} ${reason ?? ''}: ${said}`)
+          throw new Error(`${kind} ${name} is not ${status} ${reason ?? ''}: ${state}`)
         }
         if (ready.observedGeneration !== resource?.metadata.generation)
-          throw new Error(`${kind} ${name} is behind: ${said}`)
+          throw new Error(`${kind} ${name} has an older generation: ${state}`)
       })
     },
     async stateLines(kind) {
@@ -154,7 +154,7 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
   return test
 }
 
-/** As from the command line, whatever settings there are beside these. */
+/** A configuration with the defaults of the command line. */
 export function configOf(databaseUrl: string, dir: string, stateDir: string): OperatorConfig {
   const manifests = ['--dir', dir, '--state-dir', stateDir]
   const listen = ['--listen-host', '127.0.0.1', '--health-listen-port', '0']
@@ -162,7 +162,7 @@ export function configOf(databaseUrl: string, dir: string, stateDir: string): Op
   return configFrom(OPERATOR_SETTINGS, args)
 }
 
-/** Tries until it passes, for a while that is longer than anything here takes; then the last failure is the answer. */
+/** Retries until `attempt` passes, at most `millis`; then throws its last error. */
 export async function eventually<Result>(
   attempt: () => Result | Promise<Result>,
   { every = 20, millis = 20_000 } = {},

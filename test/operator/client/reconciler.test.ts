@@ -61,7 +61,7 @@ describe('a Client', () => {
     (await operator.rows<{ end_reason: string | null }>('select end_reason from sessions where sid = $1', sid))[0]
       ?.end_reason
 
-  test('gets a generated Secret of its own, whose value is kept only as a salted hash', async () => {
+  test('gets a generated Secret, whose value is stored only as a salted hash', async () => {
     await operator.write('web.yaml', client('web'))
     await operator.start()
     await operator.untilReady('Client', 'web')
@@ -77,7 +77,7 @@ describe('a Client', () => {
     expect(JSON.stringify(await rowOf('web'))).not.toContain(data.client_secret)
   })
 
-  test('has its generated Secret made anew when that is deleted, which is a rotation and ends no session', async () => {
+  test('gets another generated Secret when the first is deleted, which is a rotation and ends no session', async () => {
     await operator.write('web.yaml', client('web', { clientSecret: { generate: {}, previousValidSeconds: 60 } }))
     await operator.start()
     await operator.untilReady('Client', 'web')
@@ -91,7 +91,7 @@ describe('a Client', () => {
     expect((await rowOf('web'))?.previousValidUntil).toEqual(new Date(now.getTime() + 60_000))
     expect(await endOf(sid)).toBeNull()
 
-    // When its time is over it does not stay in the row, even if nothing else happens.
+    // Its expiry alone removes it from the row.
     await eventually(() => expect(operator.find('Client', 'web')?.status).toHaveProperty('previousSecretValidUntil'))
     now = new Date(now.getTime() + 61_000)
     await operator.write(
@@ -104,7 +104,7 @@ describe('a Client', () => {
     )
   })
 
-  test('does not touch a Secret of that name that is not its own', async () => {
+  test('does not change a Secret of that name that it does not own', async () => {
     await operator.write('web.yaml', client('web'))
     await operator.write('secret.yaml', secret('web-client', { client_secret: VALUE }))
     await operator.start()
@@ -115,7 +115,7 @@ describe('a Client', () => {
     await operator.untilReady('Client', 'web')
   })
 
-  test('mends what others change in its Secret, and takes another client_secret for a rotation', async () => {
+  test('restores the entries of its Secret, and takes another client_secret for a rotation', async () => {
     await operator.write('web.yaml', client('web'))
     await operator.start()
     await operator.untilReady('Client', 'web')
@@ -128,7 +128,7 @@ describe('a Client', () => {
     await eventually(async () => expect((await generated('web-client')).issuer).toContain('localhost'))
   })
 
-  test('row 93: waits for a referenced Secret, invents nothing in its place, and keeps the last good one', async () => {
+  test('row 93: waits for a referenced Secret, generates none in its place, and keeps the last good one', async () => {
     await operator.write('web.yaml', client('web', REF))
     await operator.start()
     await operator.untilReady('Client', 'web', 'False', 'SecretNotFound')
@@ -139,7 +139,7 @@ describe('a Client', () => {
     await operator.remove('secret.yaml')
     await operator.untilReady('Client', 'web', 'False', 'SecretNotFound')
     expect(await accepts('web', VALUE)).toBe(true)
-    // What else is asked for still counts.
+    // Other edits still apply.
     await operator.write('web.yaml', client('web', { ...REF, enabled: false }))
     await eventually(async () => expect(await rowOf('web')).toMatchObject({ enabled: false }))
     expect(await accepts('web', VALUE)).toBe(true)
@@ -161,7 +161,7 @@ describe('a Client', () => {
     expect(await accepts('web', VALUE)).toBe(true)
   })
 
-  test('a restart writes nothing: no hash is made anew, no change is noted', async () => {
+  test('a restart writes nothing: no hash, no change', async () => {
     await operator.write('web.yaml', client('web', REF), secret('web-secret', { client_secret: VALUE }))
     await operator.write('other.yaml', client('other', { type: 'Public' }), client('third'))
     await operator.start()
@@ -219,12 +219,12 @@ describe('a Client', () => {
         defaultScopes: ['profile', 'email'],
       },
     })
-    // Composites that become narrower count at once.
+    // Narrower composites take effect at once.
     await operator.write('realm.yaml', realm('shop', { roles: [{ name: 'admin' }, { name: 'unknown' }] }))
     await eventually(async () => expect((await rowOf('web'))?.settings.allowedRoles).toEqual(['admin', 'unknown']))
   })
 
-  test('row 93: an audience of another namespace needs its consent, and the rest goes on without it', async () => {
+  test('row 93: an audience of another namespace must list the client, and the rest is registered without it', async () => {
     const elsewhere = { namespace: 'team' }
     const ref = { realmRef: { name: 'shop', namespace: 'default' }, type: 'Public' }
     await operator.write('ns.yaml', namespace('team'))
@@ -242,7 +242,7 @@ describe('a Client', () => {
     expect((await rowOf('web'))?.settings.audiences).toEqual(['no-client', 'near'])
   })
 
-  test('row 94: a client id has one owner, the next when that goes, and its sessions end with it', async () => {
+  test('row 94: a client id has one owner, then the next claimant; the sessions of the first end', async () => {
     await operator.write('b.yaml', client('b', { clientId: 'same', type: 'Public' }))
     await operator.start()
     await operator.untilReady('Client', 'b')
@@ -256,7 +256,7 @@ describe('a Client', () => {
     expect(await endOf(sid)).toBe('client_removed')
   })
 
-  test('two that name each other as audiences are both served', async () => {
+  test('two Clients that name each other as audiences are both registered', async () => {
     await operator.write('a.yaml', client('a', { type: 'Public', audiences: ['b'] }))
     await operator.write('b.yaml', client('b', { type: 'Public', audiences: ['a'] }))
     await operator.start()
@@ -264,7 +264,7 @@ describe('a Client', () => {
     await operator.untilReady('Client', 'b')
   })
 
-  test('a secret that somebody put into the row is replaced', async () => {
+  test('a secret that another client wrote into the row is replaced', async () => {
     await operator.write(
       'web.yaml',
       client('web', { ...REF, clientSecret: { ...REF.clientSecret, previousValidSeconds: 600 } }),

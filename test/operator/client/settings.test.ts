@@ -9,7 +9,7 @@ test.each<[string, string[], string[], string[]]>([
     ['https://a.example/cb', 'https://a.example:8443/cb'],
     ['https://a.example', 'https://a.example:8443'],
   ],
-  ['+ beside others, each once', ['+', 'https://a.example'], ['https://a.example/cb'], ['https://a.example']],
+  ['+ with others, each once', ['+', 'https://a.example'], ['https://a.example/cb'], ['https://a.example']],
   ['+ without redirect URIs', ['+'], [], []],
   ['default ports', ['https://a.example:443'], [], ['https://a.example']],
   ['private schemes have none', ['+'], ['com.example.app:/cb'], []],

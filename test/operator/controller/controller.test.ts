@@ -6,7 +6,7 @@ import type { Resource } from '../../../operator/source/resource.ts'
 import { createLog } from '../../../process/log.ts'
 import { fakeClock } from '../../support/fake_clock.ts'
 
-test('one that waited, went and came back is as new: nothing is said of it sooner', async () => {
+test('a resource that waited and was created again has its own time before a status is written', async () => {
   const clock = fakeClock()
   let resource: Resource | undefined
   let written = 0
@@ -27,7 +27,7 @@ test('one that waited, went and came back is as new: nothing is said of it soone
     onDeposed: () => {},
     onReconciled: () => {},
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a waiting object is asked
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a waiting resource uses
   const controller = createController('User', reconciler, 1, { source, view, ...rest } as unknown as ControllerDeps)
   const metadata = { name: 'alice', namespace: 'shop', generation: 1, resourceVersion: '1', creationTimestamp: '' }
   const alice = (uid: string): Resource => ({

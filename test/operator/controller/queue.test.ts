@@ -6,7 +6,7 @@ import { fakeClock } from '../../support/fake_clock.ts'
 
 class Away extends Error {}
 
-/** A queue whose work takes until it is finished by hand, or fails as it is told. */
+/** A queue whose work ends when the test says so, and fails with the errors in `failing`. */
 function queueUnderTest(options: Partial<QueueOptions> = {}) {
   const clock = fakeClock()
   const log: string[] = []
@@ -33,7 +33,7 @@ function queueUnderTest(options: Partial<QueueOptions> = {}) {
 }
 
 describe('the work queue', () => {
-  test('works on a key once however often it was added', async () => {
+  test('works once on a key that was added several times', async () => {
     const { queue, clock, log, slow, open } = queueUnderTest()
     slow.add('first')
     queue.add('first')
@@ -43,7 +43,7 @@ describe('the work queue', () => {
     expect(log).toEqual(['first@0', 'a@0'])
   })
 
-  test('never has one key in two workers, and works on it once more when it was added meanwhile', async () => {
+  test('never has a key in two workers, and works on it once more when it was added meanwhile', async () => {
     const { queue, clock, log, slow, open } = queueUnderTest({ workers: 4 })
     slow.add('a')
     queue.add('a')
@@ -66,7 +66,7 @@ describe('the work queue', () => {
     expect(queue.stats()).toMatchObject({ running: 2, ready: 1 })
   })
 
-  test('tries a failing key again with doubling, capped backoff, and forgets it when it succeeds', async () => {
+  test('retries a failing key with doubling, capped backoff, and resets it on success', async () => {
     const { queue, clock, log, failing } = queueUnderTest()
     failing.set('a', new Error('no'))
     queue.add('a')
@@ -97,7 +97,7 @@ describe('the work queue', () => {
     expect(log).toContain('good@0')
   })
 
-  test('comes back when the work asked for it, and sooner when the key is added', async () => {
+  test('requeues a key after the time that its work returned, or earlier when it is added', async () => {
     const { queue, clock, log, after } = queueUnderTest()
     after.set('a', 1_000)
     queue.add('a')
@@ -107,7 +107,7 @@ describe('the work queue', () => {
     expect(log).toEqual(['a@0', 'a@400', 'a@1400'])
   })
 
-  test('holds everything while something that all rely on is away, counts no failure, and loses no key', async () => {
+  test('pauses during an outage, counts no failure, and loses no key', async () => {
     const { queue, clock, log, failing } = queueUnderTest({ workers: 2 })
     for (const key of ['a', 'b', 'c']) {
       failing.set(key, new Away())
@@ -124,13 +124,13 @@ describe('the work queue', () => {
     expect(new Set(log.map((entry) => entry.split('@')[0]))).toEqual(new Set(['a', 'b', 'c']))
   })
 
-  test('takes what was just changed before what is merely looked at again, without starving that', async () => {
+  test('prefers the front lane without starving the back lane', async () => {
     const { queue, clock, log, slow, open } = queueUnderTest()
     slow.add('first')
     queue.add('first')
     for (let n = 0; n < 4; n++) queue.add(`again${n}`, 'back')
     for (let n = 0; n < 6; n++) queue.add(`edit${n}`, 'front')
-    // Somebody edits what waited at the back.
+    // A key in the back lane changes.
     queue.add('again3', 'front')
     open.get('first')?.()
     await clock.pass(0)
@@ -141,7 +141,7 @@ describe('the work queue', () => {
     expect(order).toHaveLength(11)
   })
 
-  test('stops after what has begun, and begins nothing more', async () => {
+  test('finishes what has begun when it stops, and starts nothing more', async () => {
     const { queue, clock, log, slow, open } = queueUnderTest()
     slow.add('a')
     queue.add('a')
@@ -159,7 +159,7 @@ describe('the work queue', () => {
     expect(log).toEqual(['a@0'])
   })
 
-  test('knows for how long the oldest key has waited', async () => {
+  test('reports how long the oldest key has waited', async () => {
     const { queue, clock, slow } = queueUnderTest()
     slow.add('a')
     queue.add('a')

@@ -35,24 +35,24 @@ function resource(conditions: Partial<Condition>[] = [], rest: object = {}, gene
 
 describe('a status patch', () => {
   const outcome = ready('Registered', 'all is well', { fields: { secretName: 'web-client', gone: undefined } })
-  const said = { secretName: 'web-client' }
+  const fields = { secretName: 'web-client' }
 
-  test('is not made when the status says so already', () => {
-    expect(statusPatch(resource([{}], said), outcome)).toBeUndefined()
+  test('is undefined when the status is current', () => {
+    expect(statusPatch(resource([{}], fields), outcome)).toBeUndefined()
   })
 
   // Each row is the status above with one thing different.
   test.each([
-    ['without conditions', resource([], said)],
-    ['with another status', resource([{ status: 'False' }], said)],
-    ['with another reason', resource([{ reason: 'Other' }], said)],
-    ['with another message', resource([{ message: 'other' }], said)],
-    ['of another generation', resource([{ observedGeneration: 2 }], said)],
-    ['without its generation', resource([{}], { ...said, observedGeneration: undefined })],
+    ['without conditions', resource([], fields)],
+    ['with another status', resource([{ status: 'False' }], fields)],
+    ['with another reason', resource([{ reason: 'Other' }], fields)],
+    ['with another message', resource([{ message: 'other' }], fields)],
+    ['of another generation', resource([{ observedGeneration: 2 }], fields)],
+    ['without its generation', resource([{}], { ...fields, observedGeneration: undefined })],
     ['with another field', resource([{}], { secretName: 'other' })],
     ['without a field', resource([{}], {})],
-    ['with a field too many', resource([{}], { ...said, gone: 'x' })],
-  ])('is made for one %s', (_what, before) => {
+    ['with a field too many', resource([{}], { ...fields, gone: 'x' })],
+  ])('is made for a status %s', (_what, before) => {
     expect(statusPatch(before, outcome)).toMatchObject({
       observedGeneration: 3,
       conditions: [{ type: 'Ready', status: 'True', reason: 'Registered', observedGeneration: 3 }],
@@ -60,13 +60,13 @@ describe('a status patch', () => {
     })
   })
 
-  test('is made for entries to drop, and leaves conditions of others alone', () => {
-    const before = resource([{}, { type: 'Approved', reason: 'Fine' }], said)
+  test('is made for approvals to remove, and leaves the conditions of others alone', () => {
+    const before = resource([{}, { type: 'Approved', reason: 'Fine' }], fields)
     expect(statusPatch(before, outcome)).toBeUndefined()
     expect(statusPatch(before, { ...outcome, removeApprovals: ['old'] })).toMatchObject({ removeApprovals: ['old'] })
   })
 
-  test('does not see a difference in the order of members', () => {
+  test('ignores the order of members', () => {
     const keys = { signing: [{ kid: 'k', state: 'active' }] }
     const reordered = { signing: [{ state: 'active', kid: 'k', since: undefined }] }
     const before = resource([{}], { keys })
@@ -77,7 +77,7 @@ describe('a status patch', () => {
     const nasty = `role "\u001b[31mred\u001b[0m\nroot\r\u202e" ${'x'.repeat(32 * 1024)}`
     const message = statusPatch(resource(), notReady('Nasty', nasty))?.conditions[0]?.message ?? ''
     expect(message.length).toBeLessThan(1_100)
-    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    // oxlint-disable-next-line no-control-regex -- the test looks for control characters
     expect(message).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/)
     expect(message).toContain('red')
     const [event] = transitionEvents(resource(), notReady('Nasty', nasty))
@@ -97,8 +97,8 @@ describe('Events', () => {
     ['success at first sight', resource([]), ready('Registered', 'x'), []],
     ['recovery', resource([{ status: 'False', reason: 'SecretNotFound' }]), ready('Registered', 'x'), []],
     ['failure at first sight', resource([]), failing, ['SecretNotFound']],
-    ['a turn', resource([{}]), failing, ['SecretNotFound']],
-    ['a failure said before', resource([{ status: 'False', reason: 'SecretNotFound' }]), failing, []],
+    ['a change to False', resource([{}]), failing, ['SecretNotFound']],
+    ['the same failure again', resource([{ status: 'False', reason: 'SecretNotFound' }]), failing, []],
     ['another failure', resource([{ status: 'False', reason: 'RealmNotFound' }]), failing, ['SecretNotFound']],
     [
       'one cause of two conditions',
@@ -107,25 +107,25 @@ describe('Events', () => {
       ['KeyringLost'],
     ],
     [
-      'what was never so',
+      'a condition that was never True',
       resource([]),
       conditions(['Ready', 'True', 'Available'], ['LicenseValid', 'False', 'NoLicense']),
       [],
     ],
     [
-      'what lapsed',
+      'a condition that lapsed',
       resource([{}, { type: 'LicenseValid' }]),
       conditions(['Ready', 'True', 'Available'], ['LicenseValid', 'False', 'LicenseExpired']),
       ['LicenseExpired'],
     ],
     [
-      'what the reconciler tells itself',
+      'a transition with an Event of the reconciler',
       resource([{}]),
       { ...notReady('PendingApproval', 'x'), events: [{ type: 'Normal', reason: 'Requested', message: 'x' }] },
       ['Requested'],
     ],
     [
-      'what the reconciler asks for',
+      'success with an Event of the reconciler',
       resource([{}]),
       { ...ready('Registered', 'x'), events: [{ type: 'Normal', reason: 'Granted', message: 'x' }] },
       ['Granted'],

@@ -1,5 +1,5 @@
-// A process of its own that leads while it holds a Lease, and writes to Postgres as an operator does: run by the tests,
-// which put it to sleep. Says on standard output what happens to it.
+// A process that leads while it holds a Lease and writes to Postgres as an operator does. The tests start and suspend it;
+// it prints what happens to it.
 import { processClock } from '../../../kubernetes/clock.ts'
 import { runElection } from '../../../operator/leadership/leader_election.ts'
 import type { Term } from '../../../operator/leadership/leader_election.ts'
@@ -19,8 +19,8 @@ const client = createApiClient({
   timeoutMillis: 1_000,
 })
 
-/** Writes without asking whether it leads: only the fence is left. */
-async function lead({ signal }: Term): Promise<void> {
+/** Writes without asking whether it leads, so that only the fence can stop it. */
+async function runTerm({ signal }: Term): Promise<void> {
   const epoch = await takeEpoch(pool, holder)
   console.log(`leads with epoch ${epoch}`)
   while (!signal.aborted) {
@@ -33,7 +33,7 @@ async function lead({ signal }: Term): Promise<void> {
   console.log('ended its term')
 }
 
-// Timers of the clock keep no process alive.
+// The timers of the clock do not keep a process alive.
 const alive = setInterval(() => {}, 60_000)
 const election = runElection(
   {
@@ -45,7 +45,7 @@ const election = runElection(
     log: createLog({ name: holder, level: 'info', destination: { write: () => {} } }),
     times: { durationSeconds: 2, renewDeadlineMillis: 1_200, retryMillis: 300 },
   },
-  lead,
+  runTerm,
 )
 process.once('SIGTERM', () => void election.stop())
 

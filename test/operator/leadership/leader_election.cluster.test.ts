@@ -28,10 +28,10 @@ import { grant } from '../source/cluster/rights.ts'
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
 const QUICK: LeaseTimes = { durationSeconds: 2, renewDeadlineMillis: 1_200, retryMillis: 200 }
-/** What an election asks of a cluster. */
+/** The rights that an election needs. */
 const RULES = [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] }]
 
-describe('row 120: who leads', () => {
+describe('row 120: the leader election', () => {
   let plane: ControlPlane
   let operator: Account
   let folder: string
@@ -58,8 +58,8 @@ describe('row 120: who leads', () => {
     leads: () => boolean
   }
 
-  /** A process, as far as the Lease knows. */
-  function elect(holder: string, { as = operator, work = sleep }: { as?: Account; work?: Work } = {}): Elected {
+  /** A candidate. The Lease cannot tell it from a process. */
+  function elect(holder: string, { as = operator, work = untilAborted }: { as?: Account; work?: Work } = {}): Elected {
     const terms: Term[] = []
     const access = kubeconfigAccess({ file: as.kubeconfig })
     const client = createApiClient({ access, clock: processClock, timeoutMillis: 500 })
@@ -87,12 +87,15 @@ describe('row 120: who leads', () => {
 
   const lease = async (): Promise<LeaseRecord> => (await plane.admin.do('GET', `${LEASES}/${name}`)).spec
 
-  test('one of two, and the other when the first one stops', async () => {
+  test('one of two candidates leads, and the other when the first stops', async () => {
     const one = elect('one')
     await until(one.leads)
     const other = elect('other')
-    await new Promise((resolve) => setTimeout(resolve, 3 * 1_000))
-    // Longer than the Lease lasts: it was renewed.
+    // Renewed for longer than the Lease lasts.
+    await until(async () => {
+      const { acquireTime = '', renewTime = '' } = await lease()
+      return Date.parse(renewTime) - Date.parse(acquireTime) > 2_500
+    })
     expect([one.leads(), other.leads()]).toEqual([true, false])
     expect(await lease()).toMatchObject({ holderIdentity: 'one', leaseDurationSeconds: 2, leaseTransitions: 0 })
     await one.election.stop()
@@ -102,7 +105,7 @@ describe('row 120: who leads', () => {
     expect((await lease()).leaseTransitions).toBe(1)
   })
 
-  test('never two of five that come and go', async () => {
+  test('never two of five candidates lead at a time', async () => {
     let leading = 0
     let most = 0
     let terms = 0
@@ -110,7 +113,7 @@ describe('row 120: who leads', () => {
       terms += 1
       leading += 1
       most = Math.max(most, leading)
-      await sleep(term)
+      await untilAborted(term)
       leading -= 1
     }
     const waiting = Array.from({ length: 5 }, (_, index) => elect(`holder-${index}`, { work }))
@@ -126,18 +129,19 @@ describe('row 120: who leads', () => {
     expect(terms).toBe(5)
   })
 
-  test('a holder that is gone without a word is waited for, by one’s own clock', async () => {
-    // Its times are nonsense: an hour ahead of everybody's.
+  test('a candidate waits for a holder that crashed, by its own clock', async () => {
+    // The clock of the holder is an hour ahead.
     const renewTime = new Date(Date.now() + 3_600_000).toISOString().replace('Z', '000Z')
     const spec = { holderIdentity: 'gone', leaseDurationSeconds: 1, renewTime, acquireTime: renewTime }
     await plane.admin.do('POST', LEASES, { metadata: { name }, spec })
+    const from = processClock.now()
     const one = elect('one')
-    await new Promise((resolve) => setTimeout(resolve, 500))
     expect(one.leads()).toBe(false)
     await until(one.leads)
+    expect(processClock.now() - from).toBeGreaterThan(1_000)
   })
 
-  test('who cannot renew stops before anybody else begins, and leads again in another term', async () => {
+  test('a holder that cannot renew stops before another candidate leads, and leads again in another term', async () => {
     const proxy = await startFaultProxy(plane, { as: operator })
     onTestFinished(() => proxy.stop())
     const as = accountOf('proxied', { server: proxy.url, ca: plane.authority.certificate }, folder)
@@ -156,7 +160,7 @@ describe('row 120: who leads', () => {
     expect(one.terms[0]?.isLeading()).toBe(false)
   })
 
-  test('an API server that was away for longer than the Lease costs a term and not the process', async () => {
+  test('an outage of the API server that is longer than the Lease ends a term, not the process', async () => {
     const proxy = await startFaultProxy(plane, { as: operator })
     onTestFinished(() => proxy.stop())
     const as = accountOf('proxied', { server: proxy.url, ca: plane.authority.certificate }, folder)
@@ -165,27 +169,28 @@ describe('row 120: who leads', () => {
     proxy.setFault(() => ({ status: 503 }))
     const before = proxy.requests.length
     await until(() => !one.leads())
-    // About as often as when all is well.
+    // About as many requests as without a fault.
     expect(proxy.requests.length - before).toBeLessThan(40)
     proxy.clearFault()
     await until(() => one.leads() && one.terms.length === 2)
   })
 
-  test('a Lease that somebody labels is kept, one that somebody deletes is made anew', async () => {
+  test('a Lease that is labelled by hand is renewed, one that is deleted is created again', async () => {
     const one = elect('one')
     await until(one.leads)
     for (let round = 0; round < 10; round++) {
       const body = { metadata: { labels: { round: String(round) } } }
       await plane.admin.do('PATCH', `${LEASES}/${name}`, body, { contentType: MERGE_PATCH })
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      const { renewTime } = await lease()
+      await until(async () => (await lease()).renewTime !== renewTime)
     }
     await plane.admin.do('DELETE', `${LEASES}/${name}`)
     await until(async () => (await plane.admin.call('GET', `${LEASES}/${name}`)).status === 200)
-    // On a machine too busy to renew in time it is another term; that it leads on is what matters.
+    // On a machine too busy to renew in time this is another term.
     await until(one.leads)
   })
 
-  test('a Lease that somebody gave away is lost', async () => {
+  test('a Lease whose holder was changed by hand is lost', async () => {
     const one = elect('one')
     await until(one.leads)
     const spec = { holderIdentity: 'usurper', leaseDurationSeconds: 1 }
@@ -195,9 +200,9 @@ describe('row 120: who leads', () => {
   })
 
   test.each([
-    ['its namespace is not there', 'nowhere', 'operator', /namespaces .*nowhere.* not found/],
-    ['one has no right to it', 'default', 'nobody', /leases.* is forbidden/],
-  ])('where %s, who cannot lead is not ready and says why', async (_what, leaseNamespace, as, message) => {
+    ['its namespace does not exist', 'nowhere', 'operator', /namespaces .*nowhere.* not found/],
+    ['the candidate has no right to the Lease', 'default', 'nobody', /leases.* is forbidden/],
+  ])('where %s, the process is not ready and reports why', async (_what, leaseNamespace, as, message) => {
     const logged: string[] = []
     const args = ['--database-url', 'postgres://nobody@127.0.0.1:1/none', '--base-url', 'http://localhost']
     const config = {
@@ -220,18 +225,18 @@ describe('row 120: who leads', () => {
     expect(led).toBe(false)
   })
 
-  test('work that fails ends the election, and the Lease is given back', async () => {
+  test('a term that fails ends the election, and the Lease is released', async () => {
     const one = elect('one', { work: () => Promise.reject(new Error('a newer schema')) })
     await expect(one.election.ended).rejects.toThrow('a newer schema')
     expect((await lease()).holderIdentity ?? '').toBe('')
   })
 
-  test('what was begun is finished before the Lease is given back', async () => {
+  test('a term ends before the Lease is released', async () => {
     const order: string[] = []
     const work: Work = async (term) => {
-      await sleep(term)
+      await untilAborted(term)
       await new Promise((resolve) => setTimeout(resolve, 300))
-      // Still its own: what it finishes it may write.
+      // It may write what it finishes.
       order.push(`finished by ${(await lease()).holderIdentity}, leading ${term.isLeading()}`)
     }
     const one = elect('one', { work })
@@ -241,7 +246,7 @@ describe('row 120: who leads', () => {
     expect(order).toEqual(['finished by one, leading true', 'then '])
   })
 
-  describe('and writes to Postgres', () => {
+  describe('with writes to Postgres', () => {
     let database: TestDatabase
     beforeAll(async () => {
       database = await testDatabase()
@@ -249,18 +254,18 @@ describe('row 120: who leads', () => {
     })
     afterAll(() => database?.drop())
 
-    test('one that slept past its Lease is refused by the fence when it wakes', async () => {
-      const sleeper = start('sleeper')
-      await sleeper.said('wrote')
-      sleeper.child.kill('SIGSTOP')
+    test('a process suspended for longer than its Lease is refused by the fence when it continues', async () => {
+      const suspended = start('suspended')
+      await suspended.untilPrinted('wrote')
+      suspended.child.kill('SIGSTOP')
       const next = start('next')
-      await next.said('wrote')
-      const before = await written('sleeper')
-      sleeper.child.kill('SIGCONT')
-      await sleeper.ended
-      // Deposed; or, put to sleep in the middle of a transaction, cut off by Postgres; or it saw for itself.
-      expect(sleeper.lines.at(-1)).not.toBe('wrote')
-      expect(await written('sleeper')).toBe(before)
+      await next.untilPrinted('wrote')
+      const before = await written('suspended')
+      suspended.child.kill('SIGCONT')
+      await suspended.ended
+      // It was deposed; or suspended in a transaction, which Postgres ended; or it saw that its Lease is lost.
+      expect(suspended.lines.at(-1)).not.toBe('wrote')
+      expect(await written('suspended')).toBe(before)
       const { rows } = await database.pool.query<{ epochs: string[] }>(
         'select array_agg(distinct epoch order by epoch) as epochs from written',
       )
@@ -281,7 +286,7 @@ describe('row 120: who leads', () => {
     interface Started {
       child: ChildProcess
       lines: string[]
-      said(line: string): Promise<void>
+      untilPrinted(line: string): Promise<void>
       ended: Promise<void>
     }
 
@@ -294,7 +299,7 @@ describe('row 120: who leads', () => {
       return {
         child,
         lines,
-        said: (line) => until(() => lines.includes(line)),
+        untilPrinted: (line) => until(() => lines.includes(line)),
         ended: new Promise((resolve) => child.once('close', () => resolve())),
       }
     }
@@ -303,17 +308,17 @@ describe('row 120: who leads', () => {
 
 type Work = (term: Term) => Promise<void>
 
-function sleep({ signal }: Term): Promise<void> {
+function untilAborted({ signal }: Term): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve())
   })
 }
 
-async function until(look: () => boolean | Promise<boolean>): Promise<void> {
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 1_500; tries++) {
-    if (await look()) return
+    if (await condition()) return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  throw new Error('not seen in time')
+  throw new Error('the condition did not become true in time')
 }

@@ -15,15 +15,15 @@ const UNLICENSED: LicenseState = {
 const GOOD: EncryptionFacts = { wanted: 1, refused: [], unlisted: [], keysTrouble: undefined, hasPrimaryKey: true }
 
 function realm(enabled: boolean): RealmResource {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that is looked at
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that are read
   return { spec: { identityGovernance: { enabled, requiredApprovals: 2 } } } as RealmResource
 }
 
 const NOTHING_MISSING = { missing: [], licenseExpiresAt: UNTIL.toISOString() }
 
 test.each<[string, boolean, LicenseState, AdminUntil, ReturnType<typeof preconditions>]>([
-  ['all are there', true, LICENSED, null, NOTHING_MISSING],
-  ['the administrator ends', true, LICENSED, UNTIL, { ...NOTHING_MISSING, realmAdminUntil: UNTIL.toISOString() }],
+  ['all are met', true, LICENSED, null, NOTHING_MISSING],
+  ['the administrator has an end', true, LICENSED, UNTIL, { ...NOTHING_MISSING, realmAdminUntil: UNTIL.toISOString() }],
   ['no administrator', true, LICENSED, undefined, { ...NOTHING_MISSING, missing: ['RealmAdminNotAssigned'] }],
   ['no governance', false, LICENSED, null, { ...NOTHING_MISSING, missing: ['GovernanceDisabled'] }],
   ['no license', true, UNLICENSED, null, { missing: ['LicenseUnknownKey'] }],
@@ -46,13 +46,13 @@ const REFUSED = [{ message: 'tag "dob" belongs to the field "birth" for ever' }]
 const TROUBLE = { reason: 'KeyringLost', message: 'There is no keyring' }
 
 test.each<[string, typeof MET, Partial<EncryptionFacts>, string, RegExp]>([
-  ['all is well', MET, {}, 'Available', /can be encrypted/],
+  ['everything is met', MET, {}, 'Available', /can be encrypted/],
   ['no fields', UNMET, { wanted: 0 }, 'NoFields', /lists no field/],
   ['something is missing', UNMET, {}, 'LicenseUnknownKey', /LicenseValid: .*GovernanceEnabled: .*RealmAdminAssigned: /],
   ['a tag is reused', MET, { refused: REFUSED }, 'FieldTagReused', /for ever/],
   ['a tag is reused and more is missing', UNMET, { refused: REFUSED }, 'FieldTagReused', /for ever.*GovernanceEnabled/],
-  ['the keys are in trouble', UNMET, { keysTrouble: TROUBLE }, 'KeyringLost', /no keyring/],
-  ['the keyring is somebody else’s', MET, { unlisted: ['salary'] }, 'FieldNotInKeyring', /salary/],
+  ['the keyring cannot be used', UNMET, { keysTrouble: TROUBLE }, 'KeyringLost', /no keyring/],
+  ['the keyring is managed elsewhere', MET, { unlisted: ['salary'] }, 'FieldNotInKeyring', /salary/],
   ['there is no key yet', MET, { hasPrimaryKey: false }, 'NoEncryptionKey', /no primary/],
 ])('FieldEncryptionReady: %s', (_what, unmet, facts, reason, message) => {
   const condition = encryptionCondition(unmet, { ...GOOD, ...facts })

@@ -8,7 +8,7 @@ import { issueLicense } from '../../../keyring/license.ts'
 import { realm, secret } from '../manifests.ts'
 import type { Manifest, OperatorUnderTest } from '../operator_under_test.ts'
 
-/** The keyring of a realm as it lies in the state directory, to be looked at and to be meddled with. */
+/** The file of a realm's keyring in the state directory, for reading and for faults. */
 export function keyringFile(operator: OperatorUnderTest, name = 'shop') {
   const path = join(operator.stateDir, 'secrets', 'realmkeeper', `realm-${name}-keyring.json`)
   type SecretFile = { metadata: { annotations: Record<string, string> }; data: Record<string, string> }
@@ -25,7 +25,7 @@ export function keyringFile(operator: OperatorUnderTest, name = 'shop') {
     async replace(text: string): Promise<void> {
       await writeFile(path, text)
     },
-    /** Puts other content into the Secret. */
+    /** Replaces the content of the Secret. */
     async edit(change: (content: string) => string): Promise<void> {
       const manifest = await read()
       const content = Buffer.from(manifest.data['keyring.json'] ?? '', 'base64').toString()
@@ -46,7 +46,7 @@ export function keyringFile(operator: OperatorUnderTest, name = 'shop') {
 
 const LICENSE_KEY = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
 
-/** The file with the license keys of an installation, and licenses made with them. */
+/** A file of license keys, and licenses signed with them. */
 export async function licensing(operator: OperatorUnderTest) {
   const file = join(operator.stateDir, 'test_license_keys.json')
   const { d: _d, ...publicKey } = LICENSE_KEY
@@ -60,7 +60,7 @@ export async function licensing(operator: OperatorUnderTest) {
   }
 }
 
-/** A Realm that asks for everything that field encryption needs. */
+/** A Realm with every precondition of field encryption in its spec. */
 export function encryptingRealm(fields: object[] = [{ name: 'dateOfBirth', tag: 'dob' }], annotations = {}): Manifest {
   return realm(
     'shop',
@@ -73,11 +73,11 @@ export function encryptingRealm(fields: object[] = [{ name: 'dateOfBirth', tag: 
   )
 }
 
-/** What a granted assignment of svc-realm-admin leaves behind. */
+/** Writes the row of a granted assignment of svc-realm-admin. */
 export async function grantRealmAdmin(operator: OperatorUnderTest, expiresAt: Date | null = null): Promise<void> {
   await operator.rows(
     `insert into granted_roles (realm, subject_kind, subject, role, assignment_uid, expires_at)
-     values ('shop', 'User', 'somebody', 'svc-realm-admin', 'granted-by-hand', $1)`,
+     values ('shop', 'User', 'alice', 'svc-realm-admin', 'granted-by-hand', $1)`,
     expiresAt,
   )
 }

@@ -33,7 +33,7 @@ describe('a Realm', () => {
     (await operator.rows<{ end_reason: string | null }>('select end_reason from sessions where sid = $1', sid))[0]
       ?.end_reason
 
-  test('becomes a row and a keyring, and says so', async () => {
+  test('becomes a row and a keyring, and is Ready', async () => {
     await operator.write(
       'realm.yaml',
       realm('shop', { roles: [{ name: 'a', composites: ['b'] }], displayName: 'Shop' }),
@@ -78,7 +78,7 @@ describe('a Realm', () => {
     expect(operator.events).toEqual([])
   })
 
-  test('writes nothing at a restart, and tells servers of an edit', async () => {
+  test('writes nothing at a restart, and notifies servers of an edit', async () => {
     await operator.write('realm.yaml', realm())
     await operator.start()
     await operator.untilReady('Realm', 'shop')
@@ -95,7 +95,7 @@ describe('a Realm', () => {
     expect(await changes()).toHaveLength(2)
   })
 
-  test('field encryption begins when license, governance and administrator are there, and lapses with them', async () => {
+  test('field encryption starts when license, governance and administrator are present, and lapses with them', async () => {
     const { file, license } = await licensing(operator)
     await operator.write(
       'realm.yaml',
@@ -133,7 +133,7 @@ describe('a Realm', () => {
     const until = new Date(Math.floor((now.getTime() + 60 * DAY) / 1000) * 1000)
     expect((await rowOf('shop'))?.encryption).toEqual({ missing: [], licenseExpiresAt: until.toISOString() })
 
-    // Thirty days before the end it is said, and at the end it is over; the key stays.
+    // Expiring from thirty days before its end, then expired; the key stays.
     now = new Date(now.getTime() + 31 * DAY)
     await operator.write('realm.yaml', encryptingRealm(undefined, { poke: '2' }))
     await eventually(() => expect(reason('LicenseValid')).toBe('LicenseExpiring'))
@@ -145,7 +145,7 @@ describe('a Realm', () => {
     expect((await keyringFile(operator).keyring()).encryption).toHaveLength(1)
   })
 
-  test('a field keeps its tag and binding, and a tag its field, also when it was gone for a while', async () => {
+  test('a field keeps its tag and binding, and a tag its field, also after it was removed for a while', async () => {
     await operator.write('realm.yaml', encryptingRealm([{ name: 'birth', tag: 'dob' }, { name: 'name' }]))
     await operator.start()
     await operator.untilReady('Realm', 'shop')
@@ -177,7 +177,7 @@ describe('a Realm', () => {
     expect(await operator.rows('select realm from realms')).toEqual([{ realm: 'shop' }])
   })
 
-  test('row 94: a realm name has one Realm, recorded in the keyring, until an annotation gives it to another', async () => {
+  test('row 94: a realm name has one Realm, recorded in the keyring, until an annotation transfers it', async () => {
     await operator.write('realm.yaml', realm())
     await operator.start()
     await operator.untilReady('Realm', 'shop')
@@ -190,13 +190,13 @@ describe('a Realm', () => {
     await operator.untilReady('User', 'eve', 'False', 'RealmNotFound', 'team')
     expect(operator.condition('User', 'eve', 'Ready', 'team')?.message).toContain('RealmNameTaken')
 
-    // Also when the owner is gone.
+    // Also after the owner was deleted.
     await operator.remove('realm.yaml')
     await isGone('shop')
     expect(await endOf(sid)).toBe('realm_removed')
     await operator.write('thief.yaml', realm('shop', { displayName: 'again' }, { namespace: 'team' }))
     await operator.untilReady('Realm', 'shop', 'False', 'RealmNameTaken', 'team')
-    // Nor does it take the keys along when it goes.
+    // Nor does its deletion delete the keys.
     await operator.write('thief.yaml', realm('shop', { deletionPolicy: 'Delete' }, { namespace: 'team' }))
     await operator.untilReady('Realm', 'shop', 'False', 'RealmNameTaken', 'team')
     await operator.remove('thief.yaml')
@@ -213,7 +213,7 @@ describe('a Realm', () => {
     expect(keyring.signing.map(({ kid }) => kid)).toEqual(kids)
   })
 
-  test('keeps its keyring when it is deleted, and finds it again', async () => {
+  test('leaves its keyring when it is deleted, and adopts it when it is created again', async () => {
     await operator.write('realm.yaml', realm())
     await operator.start()
     await operator.untilReady('Realm', 'shop')
@@ -227,7 +227,7 @@ describe('a Realm', () => {
     expect(await keyringFile(operator).text()).toBe(before)
   })
 
-  test('with deletionPolicy Delete its keys go with it', async () => {
+  test('with deletionPolicy Delete, deletes its keys', async () => {
     await operator.write('realm.yaml', realm('shop', { deletionPolicy: 'Delete' }))
     await operator.start()
     await operator.untilReady('Realm', 'shop')
@@ -240,7 +240,7 @@ describe('a Realm', () => {
     expect(await operator.rows('select realm from key_versions')).toEqual([{ realm: 'other' }])
   })
 
-  test('row 117: deleted together with all that belongs to it, in any order, nothing is stuck', async () => {
+  test('row 117: deleted with everything that belongs to it, in any order, leaves nothing stuck', async () => {
     const all: [string, ...Parameters<OperatorUnderTest['write']>[1][]][] = [
       ['realm.yaml', realm()],
       ['client.yaml', client('web')],
@@ -257,7 +257,7 @@ describe('a Realm', () => {
       await operator.untilReady('Client', 'web')
       for (const at of order[0] === -1 ? [0, 1, 2] : order) {
         await operator.remove(all[at]?.[0] ?? '')
-        // Together, or one by one.
+        // In one file, or one by one.
         if (order[0] !== -1)
           await eventually(() =>
             expect(operator.source().list((['Realm', 'Client', 'User'] as const)[at] ?? 'Realm')).toEqual([]),

@@ -45,7 +45,7 @@ describe('rows of configuration', () => {
     await operator.untilReady('RoleAssignment', 'alice-reader')
   }
 
-  /** What has to come back: hashes may be others, as long as they are of the same secrets. */
+  /** What a rebuild must restore. Hashes may differ, if they are of the same secrets. */
   const essence = async () => ({
     realms: await operator.rows('select realm, resource_uid, roles, keyring_name from realms'),
     users: await operator.rows(
@@ -63,7 +63,7 @@ describe('rows of configuration', () => {
   })
   const counters = async (port: number): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
 
-  test('come back after they were all dropped: subjects, client ids, secrets, roles; sessions stay and nothing is audited', async () => {
+  test('are rebuilt after all were deleted: subjects, client ids, secrets, roles; sessions stay and nothing is audited', async () => {
     await operator.start()
     await allReady()
     const before = await essence()
@@ -95,7 +95,7 @@ describe('rows of configuration', () => {
     await allReady()
   })
 
-  test('are not written at a restart, and neither is a status or a keyring', async () => {
+  test('are not written at a restart, nor is a status or a keyring', async () => {
     await operator.start()
     await allReady()
     const before = await written()
@@ -121,7 +121,7 @@ describe('rows of configuration', () => {
     expect(await readFile(join(operator.stateDir, 'secrets/realmkeeper/realm-shop-keyring.json'))).toEqual(keyring)
   })
 
-  test('row 123: changed by hand they are put right at the next resync, and counted', async () => {
+  test('row 123: changed by hand, are restored at the next resync, and counted', async () => {
     const { healthPort } = await operator.start({ clock })
     await allReady()
     const before = await essence()
@@ -151,13 +151,13 @@ describe('rows of configuration', () => {
     })
     const drifted = async (): Promise<string | undefined> =>
       /drifted_rows_total \d+/.exec(await counters(healthPort))?.[0]
-    const said = (): unknown[] => operator.log.flatMap(({ drift }) => drift ?? [])
-    await eventually(async () => expect(await drifted(), JSON.stringify(said())).toMatch(/ 8$/), { millis: 5_000 })
-    // A hash put there by hand is no former secret either.
+    const logged = (): unknown[] => operator.log.flatMap(({ drift }) => drift ?? [])
+    await eventually(async () => expect(await drifted(), JSON.stringify(logged())).toMatch(/ 8$/), { millis: 5_000 })
+    // Nor is a hash written by hand a former secret.
     expect(await operator.rows('select 1 from clients where previous_secret_hash is not null')).toEqual([])
   })
 
-  test('row 123: a password hash of somebody else’s is replaced, one that a server renewed is kept', async () => {
+  test('row 123: a password hash of another password is replaced, one that a server renewed stays', async () => {
     await operator.start({ clock })
     await allReady()
     const renewed = await argon2.hash('alice-password-1', { memoryCost: 2048, timeCost: 1, parallelism: 1 })
@@ -172,7 +172,7 @@ describe('rows of configuration', () => {
     expect(await hashOf('alice')).toBe(renewed)
   })
 
-  test('row 116: whose resource went without telling are removed at the next resync, and their sessions end', async () => {
+  test('row 116: of resources without finalizer that are gone, are removed at the next resync, and their sessions end', async () => {
     await operator.start({ clock })
     await allReady()
     const sid = crypto.randomUUID()
@@ -191,7 +191,7 @@ describe('rows of configuration', () => {
       expiresAt: soon,
       idleExpiresAt: soon,
     })
-    // As if somebody had taken the finalizer off while nobody looked: object and finalizer go in one write.
+    // As after a finalizer was removed by hand while no operator ran: object and finalizer go in one write.
     await operator.stop()
     await forget(operator.stateDir, 'bob', 'alice-reader')
     await operator.write('users.yaml', user('alice'), password('alice'))
@@ -202,7 +202,7 @@ describe('rows of configuration', () => {
     expect(await operator.rows('select end_reason from sessions')).toEqual([{ end_reason: 'user_removed' }])
   })
 
-  test('row 118: of a kind that was re-created stay, but for grants, until it is said that they may go', async () => {
+  test('row 118: of a kind that was re-created, stay until --accept-empty names the kind; grants do not', async () => {
     await operator.start({ clock })
     await allReady()
     await operator.stop()
@@ -217,7 +217,7 @@ describe('rows of configuration', () => {
     clock.jump(HOUR)
     await eventually(() => expect(JSON.stringify(operator.log)).toContain('--accept-empty User'))
     expect((await essence()).users).toEqual(users)
-    // Nothing of the other two is missing: what goes from now on is meant to.
+    // No object of the other two kinds is missing, so deletions from now on count.
     const waiting = await operator.rows(`select kind from resource_lists where identity = 'of a kind that is gone'`)
     expect(waiting.map(({ kind }) => kind)).toContain('User')
     expect(waiting.map(({ kind }) => kind)).not.toContain('Client')
@@ -226,7 +226,7 @@ describe('rows of configuration', () => {
     await eventually(async () => expect((await essence()).users).toEqual([]))
   })
 
-  test('nothing is swept while a file does not parse', async () => {
+  test('are not swept while a file does not parse', async () => {
     await operator.start({ clock })
     await allReady()
     const { users } = await essence()
@@ -244,7 +244,7 @@ describe('rows of configuration', () => {
   })
 })
 
-/** Takes objects out of the state of the directory source, as an API server would lose them. */
+/** Removes objects from the state of the directory source, as an API server that was restored from a backup. */
 async function forget(stateDir: string, ...names: string[]): Promise<void> {
   const path = join(stateDir, 'objects.jsonl')
   const lines = (await readFile(path, 'utf8')).split('\n')

@@ -10,57 +10,54 @@ import { replaceGrantedRoles, upsertRoleAssignment } from '../../../store/role_a
 import { testDatabase } from '../../support/postgres.ts'
 import { realmRow } from '../../support/rows.ts'
 
-test.each(['look', 'write'])(
-  'a grant that comes into being just before the first %s of a sweep stays',
-  async (moment) => {
-    const database = await testDatabase()
-    onTestFinished(() => database.drop())
-    const { pool } = database
-    await inTransaction(pool, (db) => upsertRealm(db, realmRow({ realm: 'shop' })))
-    const present: { metadata: { uid: string } }[] = []
-    let isThere = false
-    async function comeIntoBeing(): Promise<void> {
-      if (isThere) return
-      isThere = true
-      present.push({ metadata: { uid: 'new' } })
-      const row = { realm: 'shop', resourceUid: 'new', namespace: 'shop', name: 'new', generation: 1, granted: null }
-      const subject = { kind: 'User', subject: 'alice' } as const
-      await inTransaction(pool, async (db) => {
-        await upsertRoleAssignment(db, row)
-        await replaceGrantedRoles(db, 'shop', 'new', subject, [{ role: 'reader', expiresAt: null }])
-      })
-    }
+test.each(['read', 'write'])('a grant that is written just before the first %s of a sweep stays', async (moment) => {
+  const database = await testDatabase()
+  onTestFinished(() => database.drop())
+  const { pool } = database
+  await inTransaction(pool, (db) => upsertRealm(db, realmRow({ realm: 'shop' })))
+  const present: { metadata: { uid: string } }[] = []
+  let isWritten = false
+  async function writeGrant(): Promise<void> {
+    if (isWritten) return
+    isWritten = true
+    present.push({ metadata: { uid: 'new' } })
+    const row = { realm: 'shop', resourceUid: 'new', namespace: 'shop', name: 'new', generation: 1, granted: null }
+    const subject = { kind: 'User', subject: 'alice' } as const
+    await inTransaction(pool, async (db) => {
+      await upsertRoleAssignment(db, row)
+      await replaceGrantedRoles(db, 'shop', 'new', subject, [{ role: 'reader', expiresAt: null }])
+    })
+  }
 
-    const epoch = await takeEpoch(pool, 'test')
-    const store = storeAccess({ pool, epoch, now: () => new Date(), auditWriter: 'operator/test' })
-    const slow: SweepDeps['store'] = {
-      ...store,
-      db: {
-        async query(text: string, values?: unknown[]) {
-          if (moment === 'look') await comeIntoBeing()
-          return store.db.query(text, values)
-        },
+  const epoch = await takeEpoch(pool, 'test')
+  const store = storeAccess({ pool, epoch, now: () => new Date(), auditWriter: 'operator/test' })
+  const slow: SweepDeps['store'] = {
+    ...store,
+    db: {
+      async query(text: string, values?: unknown[]) {
+        if (moment === 'read') await writeGrant()
+        return store.db.query(text, values)
       },
-      async transaction(work) {
-        if (moment === 'write') await comeIntoBeing()
-        return store.transaction(work)
-      },
-    }
-    const source = {
-      completeList: (kind: string) => (kind === 'RoleAssignment' ? { identity: 'one' } : undefined),
-      list: () => present,
-    }
-    const identities = { load: async () => {}, areSame: () => true, record: async () => {} }
-    const drifts: string[] = []
-    const reportDrift = (row: string): void => void drifts.push(row)
-    const log = createLog({ name: 'test', level: 'error' })
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a sweep of assignments asks
-    const deps = { source, store: slow, rows: {}, identities, log, reportDrift } as unknown as SweepDeps
-    expect(await sweepRows(deps)).toEqual(['Realm', 'Client', 'User'])
+    },
+    async transaction(work) {
+      if (moment === 'write') await writeGrant()
+      return store.transaction(work)
+    },
+  }
+  const source = {
+    completeList: (kind: string) => (kind === 'RoleAssignment' ? { identity: 'one' } : undefined),
+    list: () => present,
+  }
+  const identities = { load: async () => {}, areSame: () => true, record: async () => {} }
+  const drifts: string[] = []
+  const reportDrift = (row: string): void => void drifts.push(row)
+  const log = createLog({ name: 'test', level: 'error' })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a sweep of assignments uses
+  const deps = { source, store: slow, rows: {}, identities, log, reportDrift } as unknown as SweepDeps
+  expect(await sweepRows(deps)).toEqual(['Realm', 'Client', 'User'])
 
-    expect(isThere).toBe(true)
-    const { rows } = await pool.query('select role, assignment_uid as uid from granted_roles')
-    expect(rows).toEqual([{ role: 'reader', uid: 'new' }])
-    expect(drifts).toEqual([])
-  },
-)
+  expect(isWritten).toBe(true)
+  const { rows } = await pool.query('select role, assignment_uid as uid from granted_roles')
+  expect(rows).toEqual([{ role: 'reader', uid: 'new' }])
+  expect(drifts).toEqual([])
+})

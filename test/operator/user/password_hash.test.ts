@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { passwordHasher } from '../../../operator/user/password_hash.ts'
 import { hashParameters } from '../../../store/stored_hash.ts'
 
-test('a hash that was just made can be used, and is the password’s', async () => {
+test('a hash has valid parameters and matches its password', async () => {
   const hasher = passwordHasher(1)
   const hash = await hasher.hash('correct horse', { memoryKiB: 1024, iterations: 2, parallelism: 1 })
   expect(hashParameters(hash)).toEqual({ memoryKiB: 1024, iterations: 2, parallelism: 1 })
@@ -10,7 +10,7 @@ test('a hash that was just made can be used, and is the password’s', async () 
   expect(await hasher.matches(hash, 'wrong horse')).toBe(false)
 })
 
-test('at most as many hashes as allowed run at a time, and all of them run', async () => {
+test('more hashes than run at a time all complete', async () => {
   const hasher = passwordHasher(2)
   const hashes = await Promise.all(
     Array.from({ length: 9 }, (_, n) =>

@@ -59,7 +59,7 @@ describe('a User', () => {
     expect(operator.find('User', 'alice')?.metadata.finalizers).toEqual(['realmkeeper.io/cleanup'])
   })
 
-  test('row 93: waits for its realm, comes when it appears, and goes when it is removed', async () => {
+  test('row 93: waits for its realm, is registered when it appears, and removed with it', async () => {
     await operator.remove('realm.yaml')
     await operator.write('alice.yaml', user('alice'), password('alice'))
     await operator.start()
@@ -72,7 +72,7 @@ describe('a User', () => {
     expect(operator.find('User', 'alice')?.status).not.toHaveProperty('subject')
   })
 
-  test('row 93: of another namespace needs the Realm to admit it, and loses its row when that narrows', async () => {
+  test('row 93: of another namespace, must be admitted by the Realm, and loses its row when that narrows', async () => {
     const elsewhere = { namespace: 'team' }
     await operator.write('ns.yaml', namespace('team', { tier: 'one' }))
     await operator.write(
@@ -91,7 +91,7 @@ describe('a User', () => {
     await operator.untilReady('User', 'alice', 'True', undefined, 'team')
   })
 
-  test('row 95: waits for a Secret or an entry that is late, and takes its changes', async () => {
+  test('row 95: waits for a missing Secret or entry, and applies its changes', async () => {
     await operator.write('alice.yaml', user('alice'))
     await operator.start()
     await operator.untilReady('User', 'alice', 'False', 'SecretNotFound')
@@ -104,7 +104,7 @@ describe('a User', () => {
     await eventually(async () => expect(await hasPassword('alice', 'alice-password-2')).toBe(true))
   })
 
-  test('keeps its password and takes other edits when the Secret goes later', async () => {
+  test('keeps its password, and other edits apply, when the Secret is deleted later', async () => {
     await operator.write('alice.yaml', user('alice'))
     await operator.write('secret.yaml', password('alice'))
     await operator.start()
@@ -153,7 +153,7 @@ describe('a User', () => {
     expect(operator.condition('User', 'alice')?.message).toContain('newline')
   })
 
-  test('a changed password ends the sessions of this user and of nobody else', async () => {
+  test('a changed password ends the sessions of this user only', async () => {
     await operator.write('users.yaml', user('alice'), user('bob'), password('bob'))
     await operator.write('secret.yaml', password('alice'))
     await operator.start()
@@ -180,7 +180,7 @@ describe('a User', () => {
     expect(await endOf(sid)).toBeNull()
   })
 
-  test('a removed User cannot log in, its sessions end, and the object goes', async () => {
+  test('a deleted User cannot log in, its sessions end, and the object goes', async () => {
     await operator.write('alice.yaml', user('alice'), password('alice'))
     await operator.start()
     await operator.untilReady('User', 'alice')
@@ -191,7 +191,7 @@ describe('a User', () => {
     expect(await endOf(sid)).toBe('user_removed')
   })
 
-  test('row 94: of two that claim a name the older has it, whatever its spelling, also after a restart; then the other', async () => {
+  test('row 94: the older of two claimants holds a name, in any spelling, also after a restart; then the other', async () => {
     await operator.write('first.yaml', user('first', { username: 'Stra\u00dfe', passwordSecretRef: undefined }))
     await operator.start()
     await operator.untilReady('User', 'first')
@@ -206,7 +206,7 @@ describe('a User', () => {
     await operator.untilReady('User', 'a')
   })
 
-  test('row 94: where nobody is recorded the older wins, however often the rows are lost', async () => {
+  test('row 94: without a recorded owner the older wins, however often the rows are lost', async () => {
     await operator.write('b.yaml', user('b', { username: 'same', passwordSecretRef: undefined }))
     await operator.start()
     await operator.untilReady('User', 'b')
@@ -219,7 +219,7 @@ describe('a User', () => {
     await operator.untilReady('User', 'a', 'False', 'UsernameTaken')
   })
 
-  test('a sub belongs to one User for ever', async () => {
+  test('a sub belongs to one User permanently', async () => {
     await operator.write('a.yaml', user('a', { subject: 'fixed', passwordSecretRef: undefined }))
     await operator.start()
     await operator.untilReady('User', 'a')
@@ -232,7 +232,7 @@ describe('a User', () => {
     await operator.untilReady('User', 'b', 'False', 'SubjectTaken')
     await operator.remove('b.yaml')
     await eventually(() => expect(operator.find('User', 'b')).toBeUndefined())
-    // Who had it may come back.
+    // A User of its name may claim it again.
     await operator.write('a.yaml', user('a', { subject: 'fixed', passwordSecretRef: undefined }))
     await operator.untilReady('User', 'a')
   })
@@ -247,7 +247,7 @@ describe('a User', () => {
     await operator.untilReady('User', 'a')
   })
 
-  test('row 25: a stored hash that nobody asked for is made anew from the Secret, without ending sessions', async () => {
+  test('row 25: a stored hash with other parameters is replaced from the Secret, without ending sessions', async () => {
     await operator.write('alice.yaml', user('alice'), password('alice'))
     await operator.start()
     await operator.untilReady('User', 'alice')

@@ -11,7 +11,7 @@ type Labels = Record<string, string> | 'unknown' | undefined
 test.each<[string, RealmAllowedNamespaces | undefined, string, Labels, boolean | 'unknown']>([
   ['its own namespace', { from: 'Same' }, 'home', {}, true],
   [
-    'its own namespace, whatever a selector says',
+    'its own namespace, with any selector',
     { from: 'Selector', selector: { matchLabels: { a: 'b' } } },
     'home',
     {},

@@ -32,6 +32,6 @@ test.each([
   expect(claimHolder(claimants.toReversed(), recorded)?.metadata.uid).toBe(expected)
 })
 
-test('row 94: nobody holds what nobody claims', () => {
+test('row 94: a name without claimants has no holder', () => {
   expect(claimHolder([], 'a')).toBeUndefined()
 })

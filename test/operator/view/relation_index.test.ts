@@ -5,7 +5,7 @@ import type { ResourceKey } from '../../../operator/source/resource.ts'
 const key = (name: string): ResourceKey => ({ kind: 'User', namespace: 'default', name })
 const names = (keys: ResourceKey[]): string[] => keys.map(({ name }) => name).toSorted()
 
-test('finds who uses what, and who is what, as resources come, change and go', () => {
+test('finds the users and the holders of a name, while resources appear, change and go', () => {
   const index = relationIndex()
   expect(index.update(key('a'), { is: ['user a', 'alice'], uses: ['realm', 'alice'] })).toEqual(['user a', 'alice'])
   index.update(key('b'), { is: ['user b', 'alice'], uses: ['realm', 'alice'] })
@@ -15,7 +15,7 @@ test('finds who uses what, and who is what, as resources come, change and go', (
   expect(names(index.holdersOf('alice'))).toEqual(['a', 'b'])
   expect(names(index.usersOf(['secret']))).toEqual(['c'])
 
-  // What it was is told as well as what it is: both make others look again.
+  // The result has the former and the present names: the users of both must be enqueued.
   expect(index.update(key('a'), { is: ['user a', 'bob'], uses: ['realm'] }).toSorted()).toEqual([
     'alice',
     'bob',

@@ -30,7 +30,7 @@ describe('the keyring of a realm', () => {
   const states = async (kind: 'signing' | 'refresh' | 'encryption'): Promise<string[]> =>
     (await file.keyring())[kind].map(({ state }) => state)
 
-  /** Has the Realm looked at again, as an edit or the passing of time would. */
+  /** Makes the operator reconcile the Realm, as an edit or a requeue does. */
   async function poke(annotations: Record<string, string> = {}, make = encryptingRealm): Promise<void> {
     await operator.write('realm.yaml', make(FIELDS, { ...annotations, poke: String(pokes++) }))
   }
@@ -51,7 +51,7 @@ describe('the keyring of a realm', () => {
     await beat(operator.database.pool, { id: 'server-1', fingerprints: { shop: names } }, 'server', now)
   }
 
-  test('row 65: is never replaced when it is lost, rolled back, emptied, cut off or has other bytes', async () => {
+  test('row 65: is never replaced when it is lost, rolled back, empty, truncated or has other bytes', async () => {
     await startEncrypting()
     const good = await file.text()
     const [key] = (await file.keyring()).encryption
@@ -86,7 +86,7 @@ describe('the keyring of a realm', () => {
       await damage()
       await isBroken(reason)
       const damaged = await readFile(file.path, 'utf8').catch(() => undefined)
-      // Neither an edit nor a restart makes the operator write there; the rest of the realm is served.
+      // Neither an edit nor a restart makes the operator write it; the rest of the realm is served.
       await operator.write('realm.yaml', {
         ...encryptingRealm(FIELDS),
         metadata: { name: 'shop', namespace: 'default', annotations: { what } },
@@ -105,7 +105,7 @@ describe('the keyring of a realm', () => {
     expect((await file.keyring()).encryption).toEqual([key])
   })
 
-  test('row 34: a signing key that is missing is made anew, one that is damaged is left to its owner', async () => {
+  test('row 34: a missing signing key is generated, a damaged keyring stays until it is repaired', async () => {
     await operator.write('realm.yaml', realm())
     await operator.start()
     await operator.untilReady('Realm', 'shop')
@@ -123,7 +123,7 @@ describe('the keyring of a realm', () => {
       const damaged = await file.text()
       await isBroken('KeyringUnusable')
       expect(operator.condition('Realm', 'shop')?.reason).toBe('KeyringUnusable')
-      // The rest of the realm goes on.
+      // The rest of the realm is reconciled.
       await operator.write(
         'realm.yaml',
         realm('shop', { displayName: damaged.slice(-40).replaceAll(/[^a-z0-9]/gi, '') }),
@@ -162,7 +162,7 @@ describe('the keyring of a realm', () => {
     })
   })
 
-  test('versions that only status holds are expected by a new database, too', async () => {
+  test('a new database expects the versions that only status records', async () => {
     await startEncrypting()
     await operator.stop()
     await operator.rows('delete from key_versions')
@@ -193,7 +193,7 @@ describe('the keyring of a realm', () => {
     expect(JSON.stringify((await file.keyring()).encryption[0])).not.toContain('"key"')
   })
 
-  test('row 66: a new encryption key is used when every live replica holds it, and old ones go on decrypting', async () => {
+  test('row 66: a new encryption key is used once every live replica holds it, and old keys still decrypt', async () => {
     await startEncrypting()
     await replicaHolds([])
     now = new Date(now.getTime() + 366 * DAY)
@@ -215,7 +215,7 @@ describe('the keyring of a realm', () => {
     )
   })
 
-  test('row 35: each new value of an annotation rotates once; a key signs when it was published and is held', async () => {
+  test('row 35: each new value of an annotation rotates once; a key signs once it is published and held', async () => {
     const signing = { 'realmkeeper.io/rotate-signing': '2030-01-01T00:00:00Z' }
     const plain = (_fields?: object[], annotations = {}): Manifest => realm('shop', {}, { annotations })
     await operator.write('realm.yaml', plain())
@@ -234,7 +234,7 @@ describe('the keyring of a realm', () => {
     await replicaHolds([fresh?.kid ?? ''])
     await poke(signing, plain)
     await eventually(async () => expect(await states('signing')).toEqual(['passive', 'active']))
-    // The token that it signed last has expired.
+    // The last token that it signed has expired.
     now = new Date(now.getTime() + 400_000)
     await replicaHolds([fresh?.kid ?? ''])
     await poke(signing, plain)
@@ -246,7 +246,7 @@ describe('the keyring of a realm', () => {
     expect(await states('signing')).toEqual(['active'])
   })
 
-  test('one that is brought and managed elsewhere is read, and never written', async () => {
+  test('a keyring that is managed elsewhere is read and never written', async () => {
     await startEncrypting()
     const content = await file.keyring()
     const manifest = await file.read()
@@ -269,7 +269,7 @@ describe('the keyring of a realm', () => {
     await expect(readFile(file.path)).rejects.toThrow('ENOENT')
   })
 
-  test('a Secret of its name without the label is not taken for a keyring', async () => {
+  test('a Secret of its name without the label is not used as a keyring', async () => {
     await operator.write('realm.yaml', realm())
     await operator.write('secret.yaml', secret('realm-shop-keyring', { x: 'y' }, { namespace: 'realmkeeper' }))
     await operator.start()

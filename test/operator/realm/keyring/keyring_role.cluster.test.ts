@@ -33,13 +33,13 @@ describe('the Role that names the live keyrings', () => {
 
   const rules = async (): Promise<unknown> => (await plane.admin.do('GET', ROLE)).rules ?? []
 
-  test('names are added, together or one after another', async () => {
+  test('names are added, at once or one after another', async () => {
     await Promise.all([role.allow('realm-a-keyring'), role.allow('realm-b-keyring')])
     await role.allow('realm-a-keyring')
     expect(await rules()).toEqual(rulesFor(['realm-a-keyring', 'realm-b-keyring']))
   })
 
-  test('those whose realm is gone go; one that was added a moment ago stays, though its realm is not there yet', async () => {
+  test('keyrings of deleted realms are removed; one added within the last minute stays, although its realm has no row yet', async () => {
     time = 120_000
     await role.allow('realm-c-keyring')
     await role.keepOnly(['realm-a-keyring'])
@@ -51,7 +51,7 @@ describe('the Role that names the live keyrings', () => {
     expect(await rules()).toEqual(rulesFor(['realm-a-keyring']))
   })
 
-  test('what somebody else made of it is put right', async () => {
+  test('a Role that another client changed is restored', async () => {
     const anything = { rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['*'] }] }
     await plane.admin.do('PATCH', ROLE, anything, { contentType: MERGE_PATCH })
     await role.keepOnly(['realm-a-keyring'])
@@ -61,7 +61,7 @@ describe('the Role that names the live keyrings', () => {
     expect(await rules()).toEqual(rulesFor(['realm-a-keyring']))
   })
 
-  test('a keyring can be read before it is there; other Secrets are nobody’s business', async () => {
+  test('a keyring is readable before it is created; other Secrets are not in the Role', async () => {
     const order: string[] = []
     const secrets: SecretAccess = {
       version: () => undefined,
