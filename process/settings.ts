@@ -38,6 +38,12 @@ const devStateDir = optionalText(
 /** @param order where the process looks when the flag is not given */
 const kubeconfig = (order: string) =>
   optionalText('--kubeconfig <file>', `cluster and credentials; without it ${order}`)
+const watchStallSeconds = number(
+  '--watch-stall-seconds <number>',
+  'seconds without any event after which a watch of the API server is opened again',
+  [10, 3600],
+  150,
+)
 const failures = (flag: string, who: string, fallback: number) =>
   number(`${flag} <number>`, `limit per minute ${who}; 0 disables it`, [0, 1_000_000], fallback)
 
@@ -66,6 +72,7 @@ export const SERVER_SETTINGS = {
   ),
   // The server reads no file of a home folder.
   kubeconfig: kubeconfig('the ServiceAccount of the pod'),
+  watchStallSeconds,
   shutdownSeconds,
   logLevel,
 }
@@ -79,6 +86,7 @@ export const OPERATOR_SETTINGS = {
   listenHost: listenHost('::'),
   healthPort: healthPort(9001),
   kubeconfig: kubeconfig('KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod'),
+  watchStallSeconds,
   watchNamespaces: withDefault(
     '--watch-namespaces <name,…>',
     'namespaces whose resources are reconciled; without it all',

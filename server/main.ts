@@ -72,12 +72,14 @@ export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, '
   }
 }
 
-async function configuredKeyrings({ keyringDir, kubeconfig }: ServerConfig, log: Logger): Promise<KeyringSource> {
+async function configuredKeyrings(config: ServerConfig, log: Logger): Promise<KeyringSource> {
+  const { keyringDir, kubeconfig } = config
   if (keyringDir !== undefined) return directoryKeyrings(keyringDir)
   const access = kubeconfig === undefined ? accessOfPod() : await accessOfFile(kubeconfig)
   // Reports unusable credentials at the start, and not with the first keyring.
   await access.read()
-  return clusterKeyrings({ access, clock: processClock, log, random: Math.random })
+  const timings = { stallMillis: config.watchStallSeconds * 1_000 }
+  return clusterKeyrings({ access, clock: processClock, log, random: Math.random, timings })
 }
 
 function accessOfPod(): AccessSource {

@@ -40,7 +40,17 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
   const beforeWrite = onlyWhile(() => election?.isLeading() === true)
   const client = createApiClient({ access, beforeWrite, clock })
   const leaseCalls = createApiClient({ access, clock, timeoutMillis: LEASE_TIMEOUT_MILLIS })
-  const source = clusterSource({ client, namespaces, keyringNamespace, instance: holder, clock, now, random, log })
+  const source = clusterSource({
+    client,
+    namespaces,
+    keyringNamespace,
+    instance: holder,
+    clock,
+    now,
+    random,
+    log,
+    timings: { stallMillis: config.watchStallSeconds * 1_000 },
+  })
   const lease = observedLease(leaseClient(leaseCalls, { namespace: leaseNamespace, name }), () => source.retryNow())
   const role = keyringRole({ client, namespace: keyringNamespace, clock, log })
   const secrets = withReadableKeyrings(source.secrets, role, keyringNamespace)

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Tries again until it does not throw: for what comes through the change log, on a machine that may be busy. */
+/** Repeats the attempt until it does not throw. The deadline leaves room for a busy machine. */
 export function eventually<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  return vi.waitFor(attempt, { timeout: 15_000, interval: 50 })
+  return vi.waitFor(attempt, { timeout: 45_000, interval: 50 })
 }

@@ -50,8 +50,16 @@ export interface FaultProxy {
   stop(): Promise<void>
 }
 
-/** @param options.as whose certificate is shown to the API server where a caller brings no token */
-export async function startFaultProxy({ url, authority }: ControlPlane, { as }: { as: Account }): Promise<FaultProxy> {
+export interface FaultProxyOptions {
+  /** The account whose certificate the API server receives for a caller without a token. */
+  as: Account
+  /** Sends a bookmark so often on every watch that is not silent. API servers send one about every minute. */
+  bookmarkMillis?: number | undefined
+}
+
+export async function startFaultProxy(plane: ControlPlane, options: FaultProxyOptions): Promise<FaultProxy> {
+  const { url, authority } = plane
+  const { as, bookmarkMillis } = options
   const requests: SeenRequest[] = []
   const sockets = new Set<Socket>()
   const watches = new Set<{ url: string; response: ServerResponse; isSilent: boolean }>()
@@ -82,10 +90,20 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
     response.flushHeaders()
     const watch = { url, response, isSilent: false }
     if (isWatch) watches.add(watch)
-    answered.on('data', (chunk: Buffer) => {
+    function write(text: Buffer | string): void {
       const isSilent = isWatch && (typeof silent === 'string' ? url.includes(silent) : silent)
-      if (!isSilent && !watch.isSilent && !response.writableEnded) response.write(chunk)
-    })
+      if (!isSilent && !watch.isSilent && !response.writableEnded) response.write(text)
+    }
+    answered.on('data', write)
+    if (isWatch && bookmarkMillis !== undefined) {
+      const bookmarks = bookmarksOf(url)
+      answered.on('data', bookmarks.read)
+      const timer = setInterval(() => {
+        const bookmark = bookmarks.next()
+        if (bookmark !== undefined) write(bookmark)
+      }, bookmarkMillis)
+      response.once('close', () => clearInterval(timer))
+    }
     answered.once('end', () => response.end())
     answered.once('error', () => response.destroy())
     response.once('close', () => {
@@ -131,6 +149,22 @@ export async function startFaultProxy({ url, authority }: ControlPlane, { as }: 
       for (const socket of sockets) socket.destroy()
       await closed
     },
+  }
+}
+
+/** Bookmarks for the events of one watch that were read so far. */
+function bookmarksOf(url: string): { read: (chunk: Buffer) => void; next: () => string | undefined } {
+  let resourceVersion = new URL(url, 'https://localhost').searchParams.get('resourceVersion') ?? ''
+  let rest = ''
+  return {
+    read(chunk) {
+      const lines = (rest + chunk.toString('latin1')).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) resourceVersion = JSON.parse(line).object.metadata.resourceVersion ?? resourceVersion
+    },
+    // In the middle of an event there is no room for another one.
+    next: () =>
+      rest === '' ? `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion } } })}\n` : undefined,
   }
 }
 

@@ -155,6 +155,7 @@ function configured(
     keyringNamespace: 'realmkeeper',
     keyringDir,
     kubeconfig: undefined,
+    watchStallSeconds: 150,
     shutdownSeconds: 5,
     logLevel: 'debug',
     ...config,

@@ -78,6 +78,8 @@ export function until<Result>(attempt: () => Promise<Result> | Result, seconds =
 
 export interface ClusterWorldOptions {
   operatorArgs?: string[]
+  /** Environment variables of every process. */
+  env?: Record<string, string>
   /** Default: one of its own, without a single table. It is dropped with the world. */
   database?: TestDatabase
   /** Puts something between a process and the API server: whom that process takes itself for. */
@@ -113,7 +115,12 @@ export async function clusterWorld(options: ClusterWorldOptions = {}): Promise<C
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const oidc = `${url}/auth/realms/quickstart/protocol/openid-connect`
-  const common = { REALMKEEPER_DATABASE_URL: database.url, REALMKEEPER_BASE_URL: url, REALMKEEPER_LOG_LEVEL: 'debug' }
+  const common = {
+    REALMKEEPER_DATABASE_URL: database.url,
+    REALMKEEPER_BASE_URL: url,
+    REALMKEEPER_LOG_LEVEL: 'debug',
+    ...options.env,
+  }
   const parts: Part[] = []
 
   async function startOperator({ args = [], as = operatorAccount }: { args?: string[]; as?: Account } = {}) {

@@ -11,7 +11,7 @@ import type { Account } from '../../support/control_plane/account.ts'
 import { startFaultProxy } from '../../support/fault_proxy.ts'
 import type { FaultProxy, SeenRequest } from '../../support/fault_proxy.ts'
 import { clusterWorld, until } from './cluster_world.ts'
-import type { ClusterWorld } from './cluster_world.ts'
+import type { ClusterWorld, ClusterWorldOptions } from './cluster_world.ts'
 import { KEYRING_NAMESPACE } from './rights.ts'
 
 const PROCESSES = ['operator', 'server'] as const
@@ -47,8 +47,12 @@ export interface ProxiedWorld extends ClusterWorld {
   untilWell(): Promise<void>
 }
 
+interface ProxiedWorldOptions extends Pick<ClusterWorldOptions, 'env'> {
+  bookmarkMillis?: number
+}
+
 /** As `clusterWorld`, with the quickstart in it; both processes have a token file, as in a pod, and the address of the proxy. */
-export async function proxiedWorld(): Promise<ProxiedWorld> {
+export async function proxiedWorld({ env, bookmarkMillis }: ProxiedWorldOptions = {}): Promise<ProxiedWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-proxied-'))
   const tokens: Record<Process, string[]> = { operator: [], server: [] }
   let proxy: FaultProxy | undefined
@@ -58,16 +62,15 @@ export async function proxiedWorld(): Promise<ProxiedWorld> {
   const bearerOf = (token: string): string => `Bearer ${token}`
 
   async function through(plane: ControlPlane, { name, identity: { ca, token = '' } }: Account): Promise<Account> {
-    // What comes without a token is nobody's.
-    proxy ??= await startFaultProxy(plane, { as: plane.user('nobody') })
+    proxy ??= await startFaultProxy(plane, { as: plane.user('without-token'), bookmarkMillis })
     const process = PROCESSES.find((each) => name.endsWith(`:${each}`)) ?? 'operator'
     tokens[process].push(token)
     hand(process)
     return accountOf(process, { server: proxy.url, ca, tokenFile: fileOf(process) }, folder)
   }
 
-  const world = await clusterWorld({ through })
-  if (!proxy) throw new Error('nobody went through the proxy')
+  const world = await clusterWorld({ through, ...(env && { env }) })
+  if (!proxy) throw new Error('no process uses the proxy')
   const placed = proxy
   const end = world.end.bind(world)
   const pids = [world.operator.pid, world.server.pid]

@@ -174,7 +174,7 @@ describe('keyrings of a cluster', () => {
       expect(logged.join('')).toMatch(/self-signed certificate|unable to verify|certificate/),
     )
     writeFileSync(join(pod, 'ca.crt'), plane.authority.certificate)
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    await eventually(async () => expect(logged.join('')).toContain('Unauthorized'))
     expect(readings).toEqual([])
     writeFileSync(join(pod, 'token'), `${server.identity.token}\n`)
     await until('one')

@@ -1,22 +1,23 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Where an API server is, and who one is there. Certificates and keys are PEM. */
+/** Where an API server is, and what proves an identity there. Certificates and keys are PEM. */
 export interface Identity {
   server: string
   ca: string
   certificate?: string
   key?: string
   token?: string
-  /** Of the kubeconfig, in the place of a token: the file that holds one. */
+  /** For the kubeconfig, instead of a token: the file that holds one. */
   tokenFile?: string
 }
 
 export interface Answer {
   status: number
   /** The parsed JSON; a `metav1.Status` when the call was refused. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the API server says; tests look into it
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert on the members that they read
   body: any
 }
 
@@ -26,15 +27,18 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
-/** Somebody who may call the API server. */
+/** An identity that calls the API server. */
 export interface Account {
   name: string
   /** Path of a kubeconfig file, for kubectl and for the product. */
   kubeconfig: string
   identity: Identity
-  /** One call; refusals are answers, not errors. */
+  /**
+   * One call; refusals are answers, not errors. Repeats the call while the API server answers with Retry-After, as it does
+   * when it starts ("storage is (re)initializing"), and when a kept connection turns out to be closed.
+   */
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>
-  /** As `call`, but rejects with what the API server said when it refuses. */
+  /** As `call`, but rejects with the API server's message when it refuses. */
   do(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer['body']>
 }
 
@@ -52,7 +56,7 @@ export function accountOf(name: string, identity: Identity, folder: string): Acc
     name,
     kubeconfig,
     identity,
-    call: (method, path, body, options = {}) => call(identity, { method, path, body, ...options }),
+    call: (method, path, body, options = {}) => callPatiently(identity, { method, path, body, ...options }),
     async do(method, path, body, options) {
       const answer = await account.call(method, path, body, options)
       if (answer.status < 300) return answer.body
@@ -83,10 +87,26 @@ function kubeconfigOf({ server, ca, certificate, key, token, tokenFile }: Identi
   }
 }
 
+const MAX_TRIES = 60
+
+async function callPatiently(identity: Identity, target: CallOptions & CallTarget): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const { retryAfterSeconds, ...answer } = await call(identity, target)
+      if (retryAfterSeconds === undefined || tries === MAX_TRIES) return answer
+      await sleep(retryAfterSeconds * 1_000)
+    } catch (error) {
+      if (!(error instanceof StaleConnection) || tries === MAX_TRIES) throw error
+    }
+  }
+}
+
+class StaleConnection extends Error {}
+
 function call(
   { server, ca, certificate, key, token }: Identity,
   { method, path, body, contentType = 'application/json', headers = {} }: CallOptions & CallTarget,
-): Promise<Answer> {
+): Promise<Answer & { retryAfterSeconds?: number }> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       server + path,
@@ -109,11 +129,20 @@ function call(
         response.once('error', reject)
         response.once('end', () => {
           const text = Buffer.concat(chunks).toString()
-          resolve({ status: response.statusCode ?? 0, body: parsed(text) })
+          const { statusCode: status = 0, headers } = response
+          const mayRetry = [429, 503].includes(status) && headers['retry-after'] !== undefined
+          resolve({
+            status,
+            body: parsed(text),
+            ...(mayRetry && { retryAfterSeconds: Number(headers['retry-after']) }),
+          })
         })
       },
     )
-    outgoing.once('error', reject)
+    outgoing.once('error', (error) => {
+      const isStale = outgoing.reusedSocket && Reflect.get(error, 'code') === 'ECONNRESET' && method !== 'POST'
+      reject(isStale ? new StaleConnection(error.message) : error)
+    })
     outgoing.end(body === undefined ? undefined : JSON.stringify(body))
   })
 }

@@ -224,7 +224,7 @@ export async function installCrds(admin: Account): Promise<void> {
 
 /** Resolves when a path answers. */
 export async function untilServed(admin: Account, path: string): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 2_400; tries++) {
     if ((await admin.call('GET', path)).status === 200) return
     await new Promise((resolve) => setTimeout(resolve, 25))
   }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { installCrds, startControlPlane, untilServed } from '../../../support/control_plane.ts'
 import type { ControlPlane } from '../../../support/control_plane.ts'
 import { JSON_PATCH, MERGE_PATCH, accountOf } from '../../../support/control_plane/account.ts'
@@ -541,8 +541,10 @@ describe('resources of a cluster', () => {
       })
     }
     async function deleteAlice(): Promise<void> {
-      // Times are in whole seconds, and the definition may be as young.
-      await new Promise((resolve) => setTimeout(resolve, 1_100))
+      // Times have whole seconds: a deletion in the first second of the CRD would count as a leftover of a former one.
+      const { metadata } = await plane.admin.do('GET', `${CRDS}/users.realmkeeper.io`)
+      const age = Date.now() - Date.parse(metadata.creationTimestamp)
+      if (age < 1_100) await new Promise((resolve) => setTimeout(resolve, 1_100 - age))
       await plane.admin.do('DELETE', pathOf('User', 'default', 'alice'))
     }
 
@@ -612,7 +614,7 @@ describe('resources of a cluster', () => {
 
     test('a kind that is not installed yet is waited for by nobody, and found when it is', async () => {
       await remove('users.realmkeeper.io')
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      await vi.waitFor(async () => expect((await plane.admin.call('GET', pathOf('User'))).status).toBe(404), 45_000)
       const world = await clusterWorld(plane)
       await world.apply(realm('acme'))
       await world.eventually(() => world.source().get(key('Realm', 'acme')))

@@ -226,7 +226,7 @@ describe('row 121: an API server that fails', () => {
     void starting.finally(() => {
       started = true
     })
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await one.eventually(() => failures(one) >= 30)
     expect(started).toBe(false)
     proxy.clearFault()
     await starting

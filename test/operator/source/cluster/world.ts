@@ -132,13 +132,13 @@ export async function clusterWorld(plane: ControlPlane, options: WorldOptions = 
       told = []
       return keys
     },
-    async eventually(look) {
-      for (let tries = 0; tries < 1_500; tries++) {
-        const found = look()
+    async eventually(find) {
+      for (const deadline = performance.now() + 45_000; performance.now() < deadline;) {
+        const found = find()
         if (found !== undefined && found !== false) return found
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
-      throw new Error(`not seen in time; logged: ${logged.slice(-20).join('')}`)
+      throw new Error(`not found in time; logged: ${logged.slice(-20).join('')}`)
     },
     async fence() {
       const live = await states(admin)
