@@ -116,7 +116,7 @@ test('an unreachable cluster is reported in one line, without credentials: 1', a
 test.for([
   [
     ['pending', '--kubeconfig', 'nowhere.yaml'],
-    'realmkeeper: nowhere.yaml: there is no such file; for the manifests that',
+    'realmkeeper: nowhere.yaml: no such file; for the manifests that',
   ],
   [['keys', 'rotate', '--realm', 'a', '--kind', 'signing', '--dir', 'b'], 'realmkeeper.io/rotate-signing: "20'],
   [['approve', 'x', '--dir', 'nowhere'], 'start "realmkeeper dev" on the directory first, or name its --state-dir'],
