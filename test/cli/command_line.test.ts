@@ -114,10 +114,7 @@ test('an unreachable cluster is reported in one line, without credentials: 1', a
 })
 
 test.for([
-  [
-    ['pending', '--kubeconfig', 'nowhere.yaml'],
-    'realmkeeper: nowhere.yaml: no such file; for the manifests that',
-  ],
+  [['pending', '--kubeconfig', 'nowhere.yaml'], 'realmkeeper: nowhere.yaml: no such file; for the manifests that'],
   [['keys', 'rotate', '--realm', 'a', '--kind', 'signing', '--dir', 'b'], 'realmkeeper.io/rotate-signing: "20'],
   [['approve', 'x', '--dir', 'nowhere'], 'start "realmkeeper dev" on the directory first, or name its --state-dir'],
 ] as const)('%j says what is missing: 1', async ([args, message]) => {
