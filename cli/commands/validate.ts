@@ -11,12 +11,10 @@ export function addValidateCommand(program: Command): void {
     .argument('<path...>', 'files and directories')
     .addOption(new Option('--output <format>', 'output format').choices(['text', 'json']).default('text'))
     .action(async (paths: string[], { output }: { output: 'text' | 'json' }) => {
-      const { hasErrors } = await import('../validate/finding.ts')
-      const { renderFindings } = await import('../validate/render_findings.ts')
+      const { hasErrors, renderFindings } = await import('../validate/finding.ts')
       const { validatePaths } = await import('../validate/validate.ts')
       const findings = await validatePaths(paths)
-      const text = renderFindings(findings, output)
-      process.stdout.write(text)
+      process.stdout.write(renderFindings(findings, output))
       if (hasErrors(findings)) process.exitCode = 1
     })
 }

@@ -10,18 +10,18 @@ import { yamlTraps } from './yaml_traps.ts'
 
 /** A manifest of one of the four kinds. */
 export interface CheckedManifest extends Manifest {
-  /** After defaulting; absent when the object does not fit its schema, so that nothing may be read from it. */
+  /** After defaulting; absent when the object violates its schema and must not be read. */
   value?: Record<string, unknown>
 }
 
-/** What an API server stores at most (etcd's limit on a request). */
+/** The default limit of etcd on a request. */
 const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
 
 export function isSecret({ apiVersion, kind }: Manifest): boolean {
   return apiVersion === 'v1' && kind === 'Secret'
 }
 
-/** Schema, CEL rules and YAML traps of each object by itself. Other groups' kinds are passed over. */
+/** Checks each object: schema, CEL rules and YAML traps. Ignores kinds of other groups. */
 export function checkObjects(manifests: Manifest[]): { checked: CheckedManifest[]; findings: Finding[] } {
   const findings: Finding[] = []
   const checked: CheckedManifest[] = []
@@ -35,7 +35,7 @@ export function checkObjects(manifests: Manifest[]): { checked: CheckedManifest[
       findings.push(...result.findings)
       checked.push(result.checked)
     } else {
-      findings.push(findingAt(manifest, 'error', { path: ['kind'], message: unknownKind(manifest.kind) }))
+      findings.push(findingAt(manifest, 'error', ['kind'], unknownKind(manifest.kind)))
     }
   }
   return { checked, findings }
@@ -47,31 +47,32 @@ function checkObject(manifest: Manifest): { checked: CheckedManifest; findings: 
     problems.push({ path: [], message: 'is larger than 1.5 MiB, which no API server stores' })
   }
   if (problems.length > 0) {
-    return { checked: manifest, findings: problems.map((problem) => findingAt(manifest, 'error', problem)) }
+    return {
+      checked: manifest,
+      findings: problems.map((problem) => findingAt(manifest, 'error', problem.path, problem.message)),
+    }
   }
 
   const rules = evaluateRules(manifest.kind, value)
   const unevaluated = rules.unevaluated.map(({ path, rule, why }) => {
-    const message = `this rule could not be evaluated offline (${why}), so only a cluster can tell: ${rule}`
-    return findingAt(manifest, 'note', { path, message })
+    const message = `this rule cannot be evaluated without a cluster (${why}): ${rule}`
+    return findingAt(manifest, 'note', path, message)
   })
-  const broken = rules.problems.map((problem) => findingAt(manifest, 'error', problem))
+  const broken = rules.problems.map(({ path, message }) => findingAt(manifest, 'error', path, message))
   return { checked: { ...manifest, value }, findings: [...broken, ...unevaluated] }
 }
 
 function trapFindings(manifest: Manifest): Finding[] {
   return yamlTraps(manifest.node, isSecret(manifest)).map(({ offset, message }) => {
     const { line, col } = manifest.lines.linePos(offset)
-    return { ...findingAt(manifest, 'error', { path: [], message }), line, column: col }
+    return { ...findingAt(manifest, 'error', [], message), line, column: col }
   })
 }
 
 function misspelledGroup(manifest: Manifest): Finding[] {
   const [group = '', version] = manifest.apiVersion.split('/')
   if (version === undefined || !KIND_NAMES.includes(manifest.kind) || !closest(group, [GROUP])) return []
-  return [
-    findingAt(manifest, 'error', { path: ['apiVersion'], message: `unknown group; did you mean ${API_VERSION}?` }),
-  ]
+  return [findingAt(manifest, 'error', ['apiVersion'], `unknown group; did you mean ${API_VERSION}?`)]
 }
 
 function unknownKind(kind: string): string {

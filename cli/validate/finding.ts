@@ -1,7 +1,9 @@
-/** `error` makes the command fail; a `note` says what could not be checked here, or what will be done. */
+import { printable } from '../../process/printable.ts'
+
+/** An `error` makes the command fail; a `note` names a check that needs a cluster, or an effect. */
 export type Severity = 'error' | 'note'
 
-/** One thing to say about a manifest. It never holds a value out of a Secret. */
+/** An error or a note about a manifest. It never holds a value of a Secret. */
 export interface Finding {
   file: string
   /** From 1. */
@@ -9,7 +11,7 @@ export interface Finding {
   /** From 1. */
   column: number
   severity: Severity
-  /** `Client quickstart/shop`; absent where the file cannot be read as far as that. */
+  /** `Client quickstart/shop`; absent when the file cannot be parsed. */
   object?: string
   /** `spec.redirectUris[0]` */
   field?: string
@@ -18,4 +20,29 @@ export interface Finding {
 
 export function hasErrors(findings: Finding[]): boolean {
   return findings.some(({ severity }) => severity === 'error')
+}
+
+/** Needs the stored object, so only a cluster can check it. */
+const NOT_CHECKED = 'rules that compare with the stored object (what is immutable) are checked when it is applied'
+
+const LONGEST_PART = 2_000
+
+/** The findings as lines `file:line:column: severity: object: field: message` with a count below, or as one JSON text. */
+export function renderFindings(findings: Finding[], format: 'text' | 'json' = 'text'): string {
+  if (format === 'json') return `${JSON.stringify({ findings, notChecked: [NOT_CHECKED] }, null, 2)}\n`
+  const errors = findings.filter(({ severity }) => severity === 'error').length
+  const count = `${quantity(errors, 'error')}, ${quantity(findings.length - errors, 'note')}`
+  return [...findings.map(lineOf), `${count}; ${NOT_CHECKED}`, ''].join('\n')
+}
+
+function lineOf({ file, line, column, severity, object, field, message }: Finding): string {
+  const parts = [`${file}:${line}:${column}`, severity, object, field, message]
+  return parts
+    .filter((part) => part !== undefined)
+    .map((part) => printable(part, LONGEST_PART))
+    .join(': ')
+}
+
+function quantity(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
 }

@@ -5,7 +5,7 @@ import { pathText } from '../../crds/validation/problem.ts'
 import type { Problem } from '../../crds/validation/problem.ts'
 import type { Finding, Severity } from './finding.ts'
 
-/** One object of a file, with the way back from its fields to lines. */
+/** One object of a file, with the nodes that give the line of each field. */
 export interface Manifest {
   file: string
   apiVersion: string
@@ -18,15 +18,15 @@ export interface Manifest {
   lines: LineCounter
 }
 
-/** Where kubectl puts what names no namespace, with a fresh kubeconfig. */
+/** kubectl uses it for objects without a namespace, unless the context names another. */
 export const DEFAULT_NAMESPACE = 'default'
 
 export function describe({ kind, namespace, name }: Pick<Manifest, 'kind' | 'namespace' | 'name'>): string {
   return `${kind} ${namespace}/${name}`
 }
 
-/** A finding about a field. A field that is not there is looked for where it would stand. */
-export function findingAt(manifest: Manifest, severity: Severity, { path, message }: Problem): Finding {
+/** A finding about a field; a missing field gets the position of the nearest parent that exists. */
+export function findingAt(manifest: Manifest, severity: Severity, path: Problem['path'], message: string): Finding {
   const { line, col } = manifest.lines.linePos(offsetOf(manifest.node, path))
   return {
     file: manifest.file,
@@ -39,7 +39,7 @@ export function findingAt(manifest: Manifest, severity: Severity, { path, messag
   }
 }
 
-/** The offset of a scalar itself, of a group's key, or of the nearest thing around a field that is absent. */
+/** The offset of a scalar, of the key of a collection, or of the nearest existing parent of a missing field. */
 function offsetOf(root: Node, path: Problem['path']): number {
   let node: unknown = root
   let offset = root.range?.[0] ?? 0

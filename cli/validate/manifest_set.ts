@@ -8,13 +8,13 @@ import type { Manifest } from './manifest.ts'
 import { secretOf } from './secret.ts'
 import type { KnownSecret } from './secret.ts'
 
-/** An object that fits its schema, beside the manifest that it came from. */
+/** An object that is valid under its schema, with its manifest. */
 export interface Typed<Value> {
   manifest: Manifest
   value: Value
 }
 
-/** What a folder of manifests holds, for whoever looks up a reference. */
+/** The objects of the given files, indexed for the checks of references. */
 export interface ManifestSet {
   realms: Typed<Realm>[]
   clients: Typed<Client>[]
@@ -23,9 +23,9 @@ export interface ManifestSet {
   /** Labels by namespace, of the Namespace manifests. */
   namespaces: Map<string, Record<string, string>>
   secrets: KnownSecret[]
-  /** Every object of our kinds, those with problems included. */
+  /** All objects of our kinds, also invalid ones. */
   all: CheckedManifest[]
-  /** Names of all by kind and namespace: a reference to one with problems is not in vain. */
+  /** Names of all of them by kind and namespace: a reference to an invalid object is no error. */
   names: Map<string, Set<string>>
 }
 
@@ -52,16 +52,16 @@ function namesOf(checked: CheckedManifest[]): Map<string, Set<string>> {
   return names
 }
 
-/** Whether the set holds an object of that name, and, if not, whether it holds others of that kind and namespace. */
+/** `missing` when the set holds other objects of that kind and namespace, `elsewhere` when it holds none. */
 export function presence(
   set: ManifestSet,
   kind: string,
   namespace: string,
   name: string,
 ): 'present' | 'missing' | 'elsewhere' {
-  const neighbours = set.names.get(`${kind}/${namespace}`)
-  if (!neighbours) return 'elsewhere'
-  return neighbours.has(name) ? 'present' : 'missing'
+  const siblings = set.names.get(`${kind}/${namespace}`)
+  if (!siblings) return 'elsewhere'
+  return siblings.has(name) ? 'present' : 'missing'
 }
 
 /** The name of a realm in URLs. */
@@ -69,7 +69,7 @@ export function realmName({ manifest, value }: Typed<Realm>): string {
   return value.spec.realm ?? manifest.name
 }
 
-/** The realm that an object refers to; undefined when the set does not hold it, or holds it with problems. */
+/** The realm that an object refers to; undefined when the set does not hold it or it is invalid. */
 export function realmOf(
   set: ManifestSet,
   { manifest, value }: Typed<{ spec: { realmRef: { name: string; namespace?: string } } }>,
@@ -78,7 +78,7 @@ export function realmOf(
   return set.realms.find((realm) => realm.manifest.name === name && realm.manifest.namespace === namespace)
 }
 
-// The schema has said that the value fits; the generated type is the same schema.
+// The value was validated against the schema that the type is generated from.
 // oxlint-disable typescript/no-unsafe-type-assertion
 function typed<Value>(checked: CheckedManifest[], kind: string): Typed<Value>[] {
   return checked.flatMap((manifest) =>

@@ -12,12 +12,12 @@ export interface ReadResult {
   findings: Finding[]
 }
 
-// Merge keys are merged, as kubectl does; pretty errors would repeat lines of the file, which may hold a Secret.
+// kubectl merges merge keys. Pretty errors would repeat lines of the file, which may hold a Secret.
 const YAML_OPTIONS = { merge: true, prettyErrors: false, logLevel: 'silent' } as const
 
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
 
-/** Files as named, and the YAML and JSON files under folders, without hidden ones; each once, in order of their paths. */
+/** Reads the given files and the YAML and JSON files in the given folders, except hidden ones; each file once. */
 export async function readManifests(paths: string[]): Promise<ReadResult> {
   const files = new Set<string>()
   const results: ReadResult[] = []
@@ -66,17 +66,17 @@ export function parseManifests(file: string, text: string): ReadResult {
   const lines = new LineCounter()
   const manifests: Manifest[] = []
   const findings: Finding[] = []
-  const say = (offset: number, severity: Finding['severity'], message: string) => {
+  const report = (offset: number, severity: Finding['severity'], message: string) => {
     const { line, col } = lines.linePos(offset)
     findings.push({ file, line, column: col, severity, message })
   }
 
   const documents = parseAllDocuments(text, { ...YAML_OPTIONS, lineCounter: lines })
   for (const document of Array.isArray(documents) ? documents : []) {
-    // What follows the first error of a document mostly follows from it.
+    // Further errors of a document are mostly consequences of the first.
     const [error] = document.errors
     if (error) {
-      say(error.pos[0], 'error', `not valid YAML: ${error.message}`)
+      report(error.pos[0], 'error', `not valid YAML: ${error.message}`)
       continue
     }
 
@@ -84,11 +84,8 @@ export function parseManifests(file: string, text: string): ReadResult {
     if (!isNode(root)) continue
     const value = finiteValue(document)
     if (value === undefined) {
-      say(
-        root.range?.[0] ?? 0,
-        'error',
-        'nested too deeply, by an anchor inside itself or too many aliases; write the parts out',
-      )
+      const message = 'nested too deeply, by an anchor inside itself or too many aliases; write the parts out'
+      report(root.range?.[0] ?? 0, 'error', message)
       continue
     }
     for (const { node, object } of objectsOf(root, value)) {
@@ -98,7 +95,7 @@ export function parseManifests(file: string, text: string): ReadResult {
   return { manifests, findings }
 }
 
-/** A small file can mean something huge or endless, by anchors; undefined for such a document. */
+/** Undefined for a document that anchors make huge or endless. */
 function finiteValue(document: Document): unknown {
   try {
     const value: unknown = document.toJS({ maxAliasCount: 100 })

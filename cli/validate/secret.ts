@@ -1,16 +1,16 @@
 import { isObject } from '../../crds/validation/defaulting.ts'
 import type { Manifest } from './manifest.ts'
 
-/** A Secret that will be there. Its values are looked at for their length only, and never printed. */
+/** A Secret that the manifests create. Its values are checked and never printed. */
 export interface KnownSecret {
   namespace: string
   name: string
   keyring: boolean
-  /** Undefined when another resource makes the Secret (ExternalSecret, SealedSecret), so that nobody knows here. */
+  /** Undefined when another resource creates the Secret (ExternalSecret, SealedSecret). */
   values?: Map<string, Buffer>
 }
 
-/** The Secret that a manifest is, or that a well-known other kind makes; undefined for anything else. */
+/** The Secret that a manifest is or that its kind is known to create; undefined for other kinds. */
 export function secretOf({ apiVersion, kind, namespace, name, object }: Manifest): KnownSecret | undefined {
   const group = apiVersion.split('/')[0]
   if (apiVersion === 'v1' && kind === 'Secret') {

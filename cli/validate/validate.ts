@@ -9,7 +9,7 @@ import { roleReferenceFindings } from './references/role_references.ts'
 import { secretReferenceFindings } from './references/secret_references.ts'
 import { subjectReferenceFindings } from './references/subject_references.ts'
 
-/** What is checked between objects, in the order in which somebody would want to repair it. */
+/** Checks between objects, in the order in which to fix their findings. */
 const REFERENCE_CHECKS = [
   duplicateFindings,
   realmReferenceFindings,
@@ -20,9 +20,8 @@ const REFERENCE_CHECKS = [
 ]
 
 /**
- * Checks manifests without a cluster: YAML, schema, CEL rules, and references inside the given set. Paths are files or
- * folders. Findings come by file and line; with `hasErrors` of them the command exits 1. Never rejects for what is in
- * the files.
+ * Checks files and folders of manifests without a cluster: YAML, schema, CEL rules, and references between them.
+ * Findings are sorted by file and line. No content of a file makes it throw.
  */
 export async function validatePaths(paths: string[]): Promise<Finding[]> {
   const { manifests, findings: unread } = await readManifests(paths)
@@ -33,10 +32,10 @@ export async function validatePaths(paths: string[]): Promise<Finding[]> {
     const message = 'no object of realmkeeper.io in these files'
     findings.push({ file: paths[0] ?? '.', line: 1, column: 1, severity: 'note', message })
   }
-  return findings.toSorted(byPlace)
+  return findings.toSorted(byPosition)
 }
 
-function byPlace(a: Finding, b: Finding): number {
+function byPosition(a: Finding, b: Finding): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1
   return a.line - b.line || a.column - b.column
 }

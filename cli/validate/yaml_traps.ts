@@ -1,7 +1,7 @@
 import { visit } from 'yaml'
 import type { Node, Scalar } from 'yaml'
 
-/** A plain scalar that YAML 1.1 (kubectl, Helm) reads as something else than YAML 1.2. */
+/** A plain scalar that YAML 1.1 (kubectl, Helm) reads in another way than YAML 1.2. */
 export interface YamlTrap {
   offset: number
   message: string
@@ -13,7 +13,7 @@ const UNDERSCORED = /^[-+]?(0x[0-9a-f_]+|[0-9][0-9_]*(\.[0-9_]*)?)$/i
 const SEXAGESIMAL = /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/
 const BINARY = /^[-+]?0b[01_]+$/
 
-/** Such scalars under a node. `secret` leaves the text itself out of the message. */
+/** Finds such scalars under a node. With `secret` the message does not repeat the text. */
 export function yamlTraps(node: Node, secret: boolean): YamlTrap[] {
   const traps: YamlTrap[] = []
   visit(node, {
@@ -23,7 +23,7 @@ export function yamlTraps(node: Node, secret: boolean): YamlTrap[] {
       const what = secret ? 'this plain value' : `plain ${scalar.source}`
       traps.push({
         offset: scalar.range[0],
-        message: `${what} is ${meaning} for kubectl (YAML 1.1); put it in quotes, or write it another way`,
+        message: `${what} is ${meaning} for kubectl (YAML 1.1); quote it, or write it in another way`,
       })
     },
   })

@@ -3,7 +3,7 @@ import { findingAt } from '../manifest.ts'
 import { realmOf } from '../manifest_set.ts'
 import type { ManifestSet } from '../manifest_set.ts'
 
-/** That a Client of another namespace which is named as audience accepts tokens from this one. */
+/** Reports audiences in other namespaces that do not accept tokens from the Client. */
 export function audienceFindings(set: ManifestSet): Finding[] {
   return set.clients.flatMap((client) => {
     const { manifest, value } = client
@@ -16,7 +16,7 @@ export function audienceFindings(set: ManifestSet): Finding[] {
       if (!target || target.manifest.namespace === manifest.namespace) return []
       if (target.value.spec.acceptsTokensFrom?.includes(value.spec.clientId)) return []
       const message = `the client "${audience}" belongs to the namespace ${target.manifest.namespace} and does not list "${value.spec.clientId}" in acceptsTokensFrom`
-      return [findingAt(manifest, 'error', { path: ['spec', 'audiences', index], message })]
+      return [findingAt(manifest, 'error', ['spec', 'audiences', index], message)]
     })
   })
 }

@@ -5,16 +5,16 @@ import type { Manifest } from '../manifest.ts'
 import { realmName, realmOf } from '../manifest_set.ts'
 import type { ManifestSet, Typed } from '../manifest_set.ts'
 
-/** One claim to a name that only one object can have. */
+/** An object's use of a name that must be unique. */
 interface Claim {
   manifest: Manifest
-  /** Equal for two claims to the same name. */
+  /** Equal when two objects use the same name. */
   key: string
   path: string[]
   what: string
 }
 
-/** Objects that are there twice, and names that two objects claim. */
+/** Reports objects that occur twice, and two objects with a name that must be unique. */
 export function duplicateFindings(set: ManifestSet): Finding[] {
   return [
     ...twice(
@@ -46,7 +46,7 @@ function claim({ manifest }: Typed<unknown>, key: string, path: string[], what: 
   return { manifest, key, path, what }
 }
 
-/** A name within the realm that an object refers to; where the realm is not known, within the reference. */
+/** A key for a name that is unique in the realm of an object. The reference stands for a realm that is not known. */
 function inRealm(
   set: ManifestSet,
   object: Typed<{ spec: { realmRef: { name: string; namespace?: string } } }>,
@@ -59,15 +59,15 @@ function inRealm(
 }
 
 function twice(claims: Claim[]): Finding[] {
-  return repeated(claims, (first) => `this object is already in ${placeOf(first)}; remove one of the two`)
+  return repeated(claims, (first) => `this object occurs already in ${positionOf(first)}; remove one of the two`)
 }
 
-/** The same object twice claims its name once: that it is there twice has been said. */
+/** An object that occurs twice counts once, because `twice` reports it. */
 function contested(claims: Claim[]): Finding[] {
   const objects = new Map(claims.toReversed().map((one) => [`${describe(one.manifest)} ${one.key}`, one]))
   const distinct = claims.filter((one) => objects.get(`${describe(one.manifest)} ${one.key}`) === one)
   return repeated(distinct, (first, { what }) => {
-    return `${describe(first.manifest)} (${placeOf(first)}) has the same ${what}; only the older one will be served`
+    return `${describe(first.manifest)} (${positionOf(first)}) has the same ${what}; only the older one will be served`
   })
 }
 
@@ -75,13 +75,13 @@ function repeated(claims: Claim[], message: (first: Claim, second: Claim) => str
   const firsts = new Map<string, Claim>()
   return claims.flatMap((one) => {
     const first = firsts.get(one.key)
-    if (first) return [findingAt(one.manifest, 'error', { path: one.path, message: message(first, one) })]
+    if (first) return [findingAt(one.manifest, 'error', one.path, message(first, one))]
     firsts.set(one.key, one)
     return []
   })
 }
 
-function placeOf({ manifest, path }: Claim): string {
-  const { file, line } = findingAt(manifest, 'note', { path, message: '' })
+function positionOf({ manifest, path }: Claim): string {
+  const { file, line } = findingAt(manifest, 'note', path, '')
   return `${file}:${line}`
 }

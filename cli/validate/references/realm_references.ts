@@ -4,7 +4,7 @@ import { findingAt } from '../manifest.ts'
 import { presence, realmOf } from '../manifest_set.ts'
 import type { ManifestSet } from '../manifest_set.ts'
 
-/** That each realmRef names a Realm, and that the Realm admits the namespace. */
+/** Reports realmRefs without a Realm, and Realms that do not admit the namespace. */
 export function realmReferenceFindings(set: ManifestSet): Finding[] {
   return [...set.clients, ...set.users, ...set.roleAssignments].flatMap((object) => {
     const { manifest, value } = object
@@ -13,11 +13,11 @@ export function realmReferenceFindings(set: ManifestSet): Finding[] {
     const found = presence(set, 'Realm', namespace, name)
     if (found === 'missing') {
       const message = `no Realm ${namespace}/${name} among these files; name one that exists, or add it`
-      return [findingAt(manifest, 'error', { path, message })]
+      return [findingAt(manifest, 'error', path, message)]
     }
     if (found === 'elsewhere') {
-      const message = `no Realm ${namespace}/${name} among these files, so what depends on it is not checked`
-      return [findingAt(manifest, 'note', { path, message })]
+      const message = `no Realm ${namespace}/${name} among these files, so references that depend on it are not checked`
+      return [findingAt(manifest, 'note', path, message)]
     }
 
     const realm = realmOf(set, object)
@@ -27,13 +27,11 @@ export function realmReferenceFindings(set: ManifestSet): Finding[] {
     const refusal = `Realm ${namespace}/${name} does not admit the namespace ${manifest.namespace}; widen its spec.allowedNamespaces`
     const doubt = `whether Realm ${namespace}/${name} admits the namespace ${manifest.namespace} depends on its labels; there is no Namespace among these files`
     const message = admitted === 'no' ? refusal : doubt
-    return [
-      findingAt(manifest, admitted === 'no' ? 'error' : 'note', { path: ['spec', 'realmRef', 'namespace'], message }),
-    ]
+    return [findingAt(manifest, admitted === 'no' ? 'error' : 'note', ['spec', 'realmRef', 'namespace'], message)]
   })
 }
 
-/** Whether a Realm admits another namespace with these labels (undefined: they are not known). */
+/** Whether a Realm admits another namespace with these labels; undefined labels are unknown. */
 function admits(allowed: RealmAllowedNamespaces, labels: Record<string, string> | undefined): 'yes' | 'no' | 'unknown' {
   if (allowed.from === 'All') return 'yes'
   if (allowed.from === 'Same') return 'no'
@@ -45,7 +43,7 @@ function admits(allowed: RealmAllowedNamespaces, labels: Record<string, string> 
   return fits ? 'yes' : 'no'
 }
 
-/** As metav1.LabelSelector: NotIn and DoesNotExist also fit where there is no such label. */
+/** As metav1.LabelSelector: NotIn and DoesNotExist also match an absent label. */
 function expressionFits({ operator, values = [] }: RealmMatchExpression, label: string | undefined): boolean {
   switch (operator) {
     case 'In':

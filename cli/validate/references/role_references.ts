@@ -7,7 +7,7 @@ import type { Manifest } from '../manifest.ts'
 import { realmName, realmOf } from '../manifest_set.ts'
 import type { ManifestSet, Typed } from '../manifest_set.ts'
 
-/** That each role named exists in its realm: composites, allowedRoles of Clients, roles of RoleAssignments. */
+/** Reports roles that their realm does not have, in composites, in Clients and in RoleAssignments. */
 export function roleReferenceFindings(set: ManifestSet): Finding[] {
   return [
     ...set.realms.flatMap((realm) => compositeFindings(realm)),
@@ -40,11 +40,11 @@ function unknownRoles(
     if (known.includes(role)) return []
     const suggestion = closest(role, known)
     const message = `the realm "${realmName(realm)}" has no role ${role}${suggestion ? `; did you mean ${suggestion}?` : ''}`
-    return [findingAt(manifest, 'error', { path: [...path, index], message })]
+    return [findingAt(manifest, 'error', [...path, index], message)]
   })
 }
 
-/** The roles that a realm lists, and those that exist by themselves. */
+/** The roles that a realm lists, and those that every realm has. */
 function rolesOf(realm: Typed<Realm>): string[] {
   const { roles = [], fieldEncryption } = realm.value.spec
   const tags = (fieldEncryption?.fields ?? []).map(({ name, tag }) => tag ?? name.toLowerCase())

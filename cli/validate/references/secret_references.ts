@@ -11,10 +11,10 @@ interface SecretReference {
   use: 'client secret' | 'password' | 'license'
 }
 
-/** A client secret is kept as a fast hash, so it has to be long enough not to be guessed. */
+/** Client secrets are stored as a fast hash, so they must be too long to guess. */
 const MIN_CLIENT_SECRET_CHARACTERS = 16
 
-/** That each Secret named is there, holds the key, and holds something usable under it. */
+/** Reports Secrets that are missing, lack the key, or hold a value that cannot be used. */
 export function secretReferenceFindings(set: ManifestSet): Finding[] {
   return [...references(set).flatMap((reference) => referenceFindings(set, reference)), ...generatedFindings(set)]
 }
@@ -40,32 +40,36 @@ function referenceFindings(set: ManifestSet, reference: SecretReference): Findin
   const { manifest, path, name, key, use } = reference
   const inNamespace = set.secrets.filter(({ namespace }) => namespace === manifest.namespace)
   const secret = inNamespace.find((candidate) => candidate.name === name)
-  const say = (severity: 'error' | 'note', field: string, message: string) => [
-    findingAt(manifest, severity, { path: [...path, field], message }),
+  const report = (severity: 'error' | 'note', field: string, message: string) => [
+    findingAt(manifest, severity, [...path, field], message),
   ]
 
   if (!secret) {
     const absent = `no Secret ${manifest.namespace}/${name} among these files`
-    if (use === 'license') return say('note', 'name', `${absent}; "realmkeeper dev" issues a license in its place`)
-    if (inNamespace.length === 0) return say('note', 'name', `${absent}; it has to be there when they are applied`)
-    return say('error', 'name', `${absent}; name one that exists, or add it`)
+    if (use === 'license') return report('note', 'name', `${absent}; "realmkeeper dev" issues a license instead`)
+    if (inNamespace.length === 0) return report('note', 'name', `${absent}; it must exist when they are applied`)
+    return report('error', 'name', `${absent}; name one that exists, or add it`)
   }
-  if (secret.keyring) return say('error', 'name', `the Secret ${name} is a keyring, which cannot be referred to`)
+  if (secret.keyring) return report('error', 'name', `the Secret ${name} is a keyring, which cannot be referred to`)
   if (!secret.values) return []
 
   const value = secret.values.get(key)
-  if (!value) return say('error', 'key', `the Secret ${name} has no entry ${key}`)
-  if (value.length === 0) return say('error', 'key', `the entry ${key} of the Secret ${name} is empty`)
+  if (!value) return report('error', 'key', `the Secret ${name} has no entry ${key}`)
+  if (value.length === 0) return report('error', 'key', `the entry ${key} of the Secret ${name} is empty`)
   if (use === 'client secret' && value.toString().length < MIN_CLIENT_SECRET_CHARACTERS) {
-    return say('error', 'key', `the client secret in ${name} has less than ${MIN_CLIENT_SECRET_CHARACTERS} characters`)
+    return report(
+      'error',
+      'key',
+      `the client secret in ${name} has less than ${MIN_CLIENT_SECRET_CHARACTERS} characters`,
+    )
   }
   if (use === 'password' && value.at(-1) === 0x0a) {
-    return say('note', 'key', `the password in ${name} ends with a newline, which is dropped`)
+    return report('note', 'key', `the password in ${name} ends with a newline, which is dropped`)
   }
   return []
 }
 
-/** A generated Secret never takes the place of one that somebody else made. */
+/** Reports Secrets that the operator would have to generate but that exist already: it never overwrites them. */
 function generatedFindings(set: ManifestSet): Finding[] {
   return set.clients.flatMap(({ manifest, value }) => {
     const { type, clientSecret } = value.spec
@@ -74,6 +78,6 @@ function generatedFindings(set: ManifestSet): Finding[] {
     const taken = set.secrets.some((secret) => secret.namespace === manifest.namespace && secret.name === name)
     if (!taken) return []
     const message = `the client secret would be generated into the Secret ${name}, which is among these files; refer to it with clientSecret.secretRef, or generate another`
-    return [findingAt(manifest, 'error', { path: ['spec', 'clientSecret'], message })]
+    return [findingAt(manifest, 'error', ['spec', 'clientSecret'], message)]
   })
 }

@@ -1,45 +1,50 @@
-import type { Finding } from '../finding.ts'
+import type { RoleAssignment } from '../../../crds/role_assignment.gen.ts'
+import type { Finding, Severity } from '../finding.ts'
 import { findingAt } from '../manifest.ts'
 import { presence, realmName, realmOf } from '../manifest_set.ts'
-import type { ManifestSet } from '../manifest_set.ts'
+import type { ManifestSet, Typed } from '../manifest_set.ts'
 
-/** That each RoleAssignment names a User of its namespace and realm, or its realm's one Group from the realm's namespace. */
+/** Reports subjects that are not a User of the same namespace and realm, or the Group of the realm in its namespace. */
 export function subjectReferenceFindings(set: ManifestSet): Finding[] {
   return set.roleAssignments.flatMap((assignment) => {
-    const { manifest, value } = assignment
-    const { kind, name } = value.spec.subject
-    const realm = realmOf(set, assignment)
-    const say = (severity: 'error' | 'note', field: string, message: string) => [
-      findingAt(manifest, severity, { path: ['spec', 'subject', field], message }),
-    ]
-
-    if (kind === 'Group') {
-      if (!realm) return []
-      if (realm.manifest.namespace !== manifest.namespace) {
-        return say(
-          'error',
-          'kind',
-          `a Group gets roles only from the Realm's own namespace, ${realm.manifest.namespace}`,
-        )
-      }
-      const group = `default-roles-${realmName(realm)}`
-      return name === group ? [] : say('error', 'name', `the only Group of this realm is ${group}`)
-    }
-
-    const found = presence(set, 'User', manifest.namespace, name)
-    if (found === 'missing') {
-      return say(
-        'error',
-        'name',
-        `no User ${manifest.namespace}/${name} among these files; name one that exists, or add it`,
-      )
-    }
-    if (found === 'elsewhere') {
-      return say('note', 'name', `no User ${manifest.namespace}/${name} among these files`)
-    }
-    const user = set.users.find((one) => one.manifest.namespace === manifest.namespace && one.manifest.name === name)
-    const itsRealm = user && realmOf(set, user)
-    if (!realm || !itsRealm || itsRealm === realm) return []
-    return say('error', 'name', `the User ${name} belongs to another realm, "${realmName(itsRealm)}"`)
+    const isGroup = assignment.value.spec.subject.kind === 'Group'
+    return (isGroup ? groupFinding(set, assignment) : userFinding(set, assignment)) ?? []
   })
+}
+
+function groupFinding(set: ManifestSet, assignment: Typed<RoleAssignment>): Finding | undefined {
+  const realm = realmOf(set, assignment)
+  if (!realm) return undefined
+  const { namespace } = realm.manifest
+  if (namespace !== assignment.manifest.namespace) {
+    return subjectFinding(assignment, 'kind', `a Group gets roles only from the Realm's own namespace, ${namespace}`)
+  }
+  const group = `default-roles-${realmName(realm)}`
+  if (assignment.value.spec.subject.name === group) return undefined
+  return subjectFinding(assignment, 'name', `the only Group of this realm is ${group}`)
+}
+
+function userFinding(set: ManifestSet, assignment: Typed<RoleAssignment>): Finding | undefined {
+  const { namespace } = assignment.manifest
+  const { name } = assignment.value.spec.subject
+  const found = presence(set, 'User', namespace, name)
+  const absent = `no User ${namespace}/${name} among these files`
+  if (found === 'missing') return subjectFinding(assignment, 'name', `${absent}; name one that exists, or add it`)
+  if (found === 'elsewhere') return subjectFinding(assignment, 'name', absent, 'note')
+
+  const user = set.users.find(({ manifest }) => manifest.namespace === namespace && manifest.name === name)
+  const realm = realmOf(set, assignment)
+  const realmOfUser = user && realmOf(set, user)
+  if (!realm || !realmOfUser || realmOfUser === realm) return undefined
+  const message = `the User ${name} belongs to another realm, "${realmName(realmOfUser)}"`
+  return subjectFinding(assignment, 'name', message)
+}
+
+function subjectFinding(
+  { manifest }: Typed<RoleAssignment>,
+  field: 'kind' | 'name',
+  message: string,
+  severity: Severity = 'error',
+): Finding {
+  return findingAt(manifest, severity, ['spec', 'subject', field], message)
 }

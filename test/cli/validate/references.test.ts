@@ -41,7 +41,7 @@ function setOf(documents: string[]): ManifestSet {
   return manifestSet(manifests, checked)
 }
 
-/** A table of document sets and what one check says about them: `line severity field: message`, shortened by a pattern. */
+/** A table of document sets and the findings of one check, as patterns of `line severity field: message`. */
 function check(rows: [name: string, documents: string[], expected: RegExp[]][], run: (set: ManifestSet) => Finding[]) {
   test.each(rows)('%s', (_, documents, expected) => {
     const findings = run(setOf(documents)).map(
@@ -191,7 +191,7 @@ describe('row 95: Secrets', () => {
     secretReferenceFindings,
   )
 
-  test('no value is ever repeated', () => {
+  test('a finding does not repeat a value', () => {
     const documents = [withSecret, secret('cs', 'value: short-secret'), password, secret('pw', 'password: "canary\\n"')]
     const text = JSON.stringify(secretReferenceFindings(setOf(documents)))
     expect(text).toContain('less than 16')
@@ -318,11 +318,11 @@ describe('audiences', () => {
   )
 })
 
-describe('row 94: what two claim', () => {
+describe('row 94: names that two objects use', () => {
   check(
     [
       ['nothing', [realm(), client('web', ''), user('alice'), user('bob')], []],
-      ['an object twice', [realm(), realm()], [/^6 error metadata\.name: this object is already in a\.yaml:2/]],
+      ['an object twice', [realm(), realm()], [/^6 error metadata\.name: this object occurs already in a\.yaml:2/]],
       [
         'the same name in two namespaces',
         [user('alice'), doc('User', 'alice', 'realmRef: {name: shop}, username: alice', 'other')],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '../../../cli/validate/finding.ts'
-import { renderFindings } from '../../../cli/validate/render_findings.ts'
+import { renderFindings } from '../../../cli/validate/finding.ts'
 
 const error: Finding = {
   file: 'a.yaml',

@@ -16,7 +16,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Findings as `file:line:column severity field: message`, with the folder left out. */
+/** Findings as `file:line:column severity field: message`, without the folder. */
 async function validate(files: Record<string, string>): Promise<string[]> {
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
@@ -29,7 +29,7 @@ function short({ file, line, column, severity, field, message }: Finding): strin
   return `${file.slice(folder.length + 1)}:${line}:${column} ${severity} ${field ?? '-'}: ${message}`
 }
 
-/** A manifest of the namespace `team`; `spec` is YAML, indented by nothing. The spec begins on line 6. */
+/** A manifest of the namespace `team`; `spec` is YAML without indentation. The spec begins on line 6. */
 function manifest(kind: string, name: string, spec: string, namespace = 'team'): string {
   const indented = spec.trim().replaceAll(/^/gm, '  ')
   return `apiVersion: realmkeeper.io/v1alpha1\nkind: ${kind}\nmetadata: {name: ${name}, namespace: ${namespace}}\n# the spec begins below\nspec:\n${indented}\n`
@@ -42,24 +42,24 @@ function secret(name: string, data: string, namespace = 'team'): string {
 const realm = manifest('Realm', 'shop', 'enabled: true')
 
 describe('files', () => {
-  test('a folder without anything wrong gives no finding', async () => {
+  test('a folder of valid files gives no finding', async () => {
     expect(await validate({ 'a.yaml': realm })).toEqual([])
   })
 
-  test('folders are read to the bottom; hidden ones and other files are not', async () => {
+  test('nested folders are read; hidden folders and other files are not', async () => {
     const broken = 'spec: [\n'
     expect(
       await validate({ 'a/b/c.yml': broken, '.git/d.yaml': broken, 'node_modules/e.yaml': broken, 'f.txt': broken }),
     ).toEqual([expect.stringMatching(/^a\/b\/c\.yml:2:1 error -: not valid YAML: /)])
   })
 
-  test('JSON is read as well', async () => {
+  test('JSON files are read too', async () => {
     const text =
       '{"apiVersion": "realmkeeper.io/v1alpha1", "kind": "Realm",\n "metadata": {"name": "shop"},\n "spec": {"enabled": 1}}'
     expect(await validate({ 'a.json': text })).toEqual(['a.json:3:22 error spec.enabled: must be a boolean'])
   })
 
-  test('a path that is not there is a finding', async () => {
+  test('a path that does not exist is a finding', async () => {
     const findings = await validatePaths([join(folder, 'none')])
     expect(findings).toMatchObject([{ line: 1, severity: 'error', message: 'no such file or folder' }])
   })
@@ -69,19 +69,19 @@ describe('files', () => {
     expect(await validatePaths([folder, join(folder, 'a.yaml')])).toEqual([])
   })
 
-  test('a link to a folder above does not run for ever', async () => {
+  test('a link to a parent folder does not recurse', async () => {
     await symlink(folder, join(folder, 'loop.yaml'))
     expect((await validate({ 'a.yaml': realm })).filter((line) => !line.includes('EISDIR'))).toEqual([])
   })
 
-  test('that nothing was there to check is said', async () => {
+  test('files without an object of the group give a note', async () => {
     const findings = await validate({ 'a.yaml': 'apiVersion: apps/v1\nkind: Deployment\nspec: {yes: no}\n' })
     expect(findings).toEqual([expect.stringContaining('note -: no object of realmkeeper.io in these files')])
   })
 })
 
 describe('YAML', () => {
-  test('a broken document is told by file and line, and the others are still checked', async () => {
+  test('a broken document is reported with file and line, and the others are still checked', async () => {
     const text = `${realm}---\nkind: {\n---\n${manifest('Realm', 'other', 'colour: red')}`
     expect(await validate({ 'a.yaml': text })).toEqual([
       expect.stringMatching(/^a\.yaml:9:1 error -: not valid YAML: /),
@@ -109,12 +109,12 @@ describe('YAML', () => {
     ])
   })
 
-  test('a list without end is refused', async () => {
+  test('an endlessly nested list is refused', async () => {
     const text = `a: ${'['.repeat(20_000)}`
     expect(await validate({ 'a.yaml': text })).toEqual([expect.stringMatching(/^a\.yaml:1:.* error -: /)])
   })
 
-  test('a List is looked into', async () => {
+  test('the items of a List are checked', async () => {
     const text = `apiVersion: v1\nkind: List\nitems:\n  - apiVersion: realmkeeper.io/v1alpha1\n    kind: Realm\n    metadata: {name: shop}\n    spec:\n      enabled: 1\n`
     expect(await validate({ 'a.yaml': text })).toEqual(['a.yaml:8:16 error spec.enabled: must be a boolean'])
   })
@@ -130,7 +130,7 @@ describe('YAML', () => {
   ])('%s is read in two ways', async (spec, message) => {
     const findings = await validate({ 'a.yaml': manifest('Realm', 'shop', spec) })
     expect(findings).toContain(
-      `a.yaml:6:16 error -: ${message} for kubectl (YAML 1.1); put it in quotes, or write it another way`,
+      `a.yaml:6:16 error -: ${message} for kubectl (YAML 1.1); quote it, or write it in another way`,
     )
   })
 
@@ -159,7 +159,7 @@ describe('objects', () => {
     ])
   })
 
-  test('a missing field is told at what it is missing from', async () => {
+  test('a missing field is reported at its parent', async () => {
     const text = manifest('Client', 'web', 'realmRef:\n  name: shop')
     expect(await validate({ 'a.yaml': text + '---\n' + realm })).toEqual([
       'a.yaml:5:1 error spec.clientId: is required',
@@ -202,13 +202,13 @@ describe('objects', () => {
     ])
   })
 
-  test('a group that is misspelled, which kubectl would not let pass either', async () => {
+  test('a misspelled group', async () => {
     expect(await validate({ 'a.yaml': realm.replace('realmkeeper', 'realmkeper') })).toEqual([
       'a.yaml:1:13 error apiVersion: unknown group; did you mean realmkeeper.io/v1alpha1?',
     ])
   })
 
-  test('kinds of other groups are not looked at, whatever they are called', async () => {
+  test('kinds of other groups are ignored, also if they have a name of ours', async () => {
     const text = 'apiVersion: keycloak.example.com/v1\nkind: User\nmetadata: {name: a}\nspec: {password: yes}\n'
     expect(await validate({ 'a.yaml': text, 'r.yaml': realm })).toEqual([])
   })
@@ -223,9 +223,9 @@ describe('objects', () => {
     expect(findings[0]).toContain('is larger than 1.5 MiB, which no API server stores')
   })
 
-  test('text that would speak to the terminal does not reach it', async () => {
+  test('escape sequences do not reach the terminal', async () => {
     const findings = await validatePathsOf(manifest('"Realm\\e[31m"', 'shop', 'enabled: true'))
-    const { renderFindings } = await import('../../../cli/validate/render_findings.ts')
+    const { renderFindings } = await import('../../../cli/validate/finding.ts')
     expect(findings).toHaveLength(1)
     expect(renderFindings(findings)).not.toContain('\u001b')
   })
