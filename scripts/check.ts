@@ -1,4 +1,4 @@
-// npm run check: format, lint, types, generated files. Runs all of them, then fails when one did.
+// npm run check: format, lint, types, generated files. Runs all of them, also after one fails.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -12,7 +12,7 @@ const checks: [name: string, program: string, ...args: string[]][] = [
   ['generated files', process.execPath, 'scripts/generate.ts', '--check'],
 ]
 
-/** Runs every check; returns how many failed. */
+/** Returns the number of failed checks. */
 function runChecks(): number {
   const failed: string[] = []
   for (const [name, program, ...args] of checks) {
@@ -24,7 +24,7 @@ function runChecks(): number {
     failed.push(name)
     console.log(`failed  ${name}\n${stdout ?? ''}${stderr ?? ''}`)
   }
-  if (failed.includes('format')) console.log('"npm run format" formats')
+  if (failed.includes('format')) console.log('run "npm run format"')
   return failed.length
 }
 

@@ -1,5 +1,5 @@
-// npm test: runs vitest, whose options it takes, looks for secrets in every log of the run, and ends with one line that
-// counts everything.
+// npm test, test:cluster, test:soak: runs vitest with its own arguments, searches every log of the run for secrets, and
+// ends with one line that counts everything. The projects are in vitest.config.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,18 +8,18 @@ import { closingLine, countingReporter } from './test/counting_reporter.ts'
 import type { Counts } from './test/counting_reporter.ts'
 import { findingsLine, findLeaks, LOGS_VARIABLE } from './test/find_leaks.ts'
 
-/** Runs the tests that vitest's own arguments name; returns how many failed. */
+/** Returns the number of failures. */
 async function runTests(args: string[]): Promise<number> {
   const { filter, options } = parseCLI(['vitest', 'run', ...args])
   const { reporter, counts, skippedTests } = countingReporter()
   const logs = await mkdtemp(join(tmpdir(), 'realmkeeper-test-logs-'))
-  // Workers, and what they start, inherit it.
+  // Workers and their child processes inherit it.
   process.env[LOGS_VARIABLE] = logs
 
   try {
     const vitest = await startVitest('test', filter, { ...options, watch: false, reporters: ['default', reporter] })
     await vitest.close()
-    // What fails when everything is taken down again fails the run.
+    // A global teardown that fails sets the exit code only.
     if (process.exitCode && counts.failed === 0) counts.failed++
   } catch (error) {
     console.error(error)
@@ -32,7 +32,7 @@ async function runTests(args: string[]): Promise<number> {
   return counts.failed
 }
 
-/** The canary is one more test, where there was anything to look for: no secret that a test knew of is in any log. */
+/** Counts one more test when the run has recorded secrets: none of them is in any log. */
 async function countLeaks(logs: string, counts: Counts): Promise<void> {
   const findings = await findLeaks(logs)
   if (findings.secrets > 0) console.log(findingsLine(findings))

@@ -1,9 +1,9 @@
 /**
- * Makes test/vectors/rk1.json from its inputs, by docs/ciphertext.md alone. It shares no line with the implementation
- * on purpose: two readings of one page that agree byte for byte are the test.
+ * Writes test/vectors/rk1.json as docs/ciphertext.md specifies it. It shares no code with the product, so that a test
+ * compares two independent implementations of that page.
  *
  *   node scripts/vectors.ts          prints the file
- *   node scripts/vectors.ts --check  compares it with the one checked in; exit code 1 when they differ
+ *   node scripts/vectors.ts --check  compares it with the tracked one; exit code 1 when they differ
  */
 import { createCipheriv, createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -93,7 +93,7 @@ const INPUTS: Input[] = [
   },
 ]
 
-/** The text of the file, without a line end after it. */
+/** The text of the file, without a final line end. */
 export function vectorsText(): string {
   const fingerprints = [KEY_A, KEY_B].map((key) => ({
     key,
@@ -153,12 +153,12 @@ function unhex(digits: string): Buffer {
 }
 
 if (import.meta.main) {
-  const made = vectorsText()
+  const expected = vectorsText()
   if (process.argv.includes('--check')) {
-    const isSame = readFileSync(new URL('../test/vectors/rk1.json', import.meta.url), 'utf8') === made
-    console.log(isSame ? 'test/vectors/rk1.json is what scripts/vectors.ts makes' : 'test/vectors/rk1.json differs')
+    const isSame = readFileSync(new URL('../test/vectors/rk1.json', import.meta.url), 'utf8') === expected
+    console.log(isSame ? 'test/vectors/rk1.json is up to date' : 'test/vectors/rk1.json differs')
     process.exitCode = isSame ? 0 : 1
   } else {
-    process.stdout.write(made)
+    process.stdout.write(expected)
   }
 }

@@ -7,8 +7,8 @@ export interface Counts {
 }
 
 /**
- * Counts a test run. A module that does not load and a hook that fails are failures of their own: vitest reports
- * the tests behind them as skipped, and a run without a single test is a failure as well.
+ * Counts a test run. A module that does not load and a hook that fails count as one failure each, because vitest reports
+ * their tests as skipped. A run without tests is a failure.
  */
 export function countingReporter(): { reporter: Reporter; counts: Counts; skippedTests: string[] } {
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
@@ -42,7 +42,7 @@ export function countingReporter(): { reporter: Reporter; counts: Counts; skippe
   return { reporter, counts, skippedTests }
 }
 
-/** The closing line of a run: `12 passed, 0 failed`, with `, 3 skipped` when there are any. */
+/** The last line of a run: `12 passed, 0 failed`, with `, 3 skipped` when there are any. */
 export function closingLine({ passed, failed, skipped }: Counts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }

@@ -3,21 +3,21 @@ import { devNull } from 'node:os'
 import { LOGS_VARIABLE, SECRETS_PREFIX, SHORTEST_SECRET } from '../../scripts/test/find_leaks.ts'
 import type { Keyring } from '../../keyring/keyring.ts'
 
-// What processes log and what must not be in it is left in a folder of the test run, which is looked through when the
-// run is over. Outside of a whole run (vitest called by itself) nothing is kept.
+// Tests copy logs, and the secrets that must not be in them, into a folder of the test run; scripts/test.ts searches it
+// at the end. Without that folder (vitest started directly) nothing is recorded.
 const logs = process.env[LOGS_VARIABLE]
 
-/** A file for the log of one process; every run of a suite appends to its own. */
+/** The file for the log of one process. */
 export function logFile(name: string): string {
   return logs === undefined ? devNull : `${logs}/${name.replaceAll(/[^\w-]/g, '_')}-${process.pid}.log`
 }
 
-/** Takes a line of a log that a test holds in memory. */
+/** Records a line of a log that a test has in memory. */
 export function recordLogLine(name: string, line: string): void {
   appendFileSync(logFile(name), line.endsWith('\n') ? line : `${line}\n`)
 }
 
-/** Takes a log that another program wrote; nothing when there is none. */
+/** Records a log that another program wrote; does nothing when the file does not exist. */
 export function recordLogFile(name: string, path: string): void {
   if (logs === undefined) return
   try {
@@ -27,14 +27,14 @@ export function recordLogFile(name: string, path: string): void {
   }
 }
 
-/** Says that these texts must not appear in any log of the test run: passwords, tokens, keys, values, ciphertexts. */
+/** Records passwords, tokens, keys, values and ciphertexts, which no log of the test run may contain. */
 export function recordSecrets(...secrets: (string | undefined)[]): void {
   const lines = secrets.filter((secret) => secret !== undefined && secret.length >= SHORTEST_SECRET)
   if (logs === undefined || lines.length === 0) return
   appendFileSync(`${logs}/${SECRETS_PREFIX}${process.pid}`, `${lines.map((s) => JSON.stringify(s)).join('\n')}\n`)
 }
 
-/** The private part of every key. */
+/** Records the private part of every key. */
 export function recordKeyring({ signing, refresh, encryption }: Keyring): void {
   const privateMembers = signing.flatMap(({ jwk }) => [jwk.d, jwk.p, jwk.q, jwk.dp, jwk.dq, jwk.qi])
   recordSecrets(
@@ -45,25 +45,25 @@ export function recordKeyring({ signing, refresh, encryption }: Keyring): void {
 
 const CONFIDENTIAL = ['access_token', 'refresh_token', 'id_token', 'ciphertext', 'value', 'valueBase64']
 
-/** Says that what a JSON body of field encryption, or an answer, carries must not appear in any log. */
+/** Records the secret members of a JSON body: of a request of field encryption, or of an answer. */
 export function recordBody(body: unknown): void {
   if (logs === undefined || typeof body !== 'object' || body === null) return
-  const told = new Map<string, unknown>(Object.entries(body))
-  for (const list of [told.get('results'), told.get('items')]) if (Array.isArray(list)) list.forEach(recordBody)
-  recordSecrets(...CONFIDENTIAL.map((name) => told.get(name)).filter((secret) => typeof secret === 'string'))
+  const members = new Map<string, unknown>(Object.entries(body))
+  for (const list of [members.get('results'), members.get('items')]) if (Array.isArray(list)) list.forEach(recordBody)
+  recordSecrets(...CONFIDENTIAL.map((name) => members.get(name)).filter((secret) => typeof secret === 'string'))
 }
 
-/** For clients that bring their own HTTP: fetch, whose JSON answers are recorded. */
+/** fetch that records JSON answers, for OAuth client libraries. */
 export async function recordingFetch(url: string, init: object): Promise<Response> {
   const response = await fetch(url, init)
   if (logs !== undefined) recordBody(parsed(await response.clone().text()))
   return response
 }
 
-// What a Secret may hold that is none.
+// Entries of Secrets that are not secret.
 const PUBLIC_ENTRIES = ['client_id', 'issuer', 'token_endpoint']
 
-/** The Secrets that an operator left in a state directory; what a test has broken there is nobody's secret. */
+/** Records the Secrets that an operator wrote into a state directory. Skips files that a test has broken. */
 export function recordStateSecrets(stateDir: string): void {
   if (logs === undefined) return
   for (const path of globSync('secrets/*/*.json', { cwd: stateDir })) {

@@ -8,7 +8,7 @@ export interface CommandResult {
   stderr: string
 }
 
-/** Runs `realmkeeper` with arguments, in a process of its own, and waits for its end. */
+/** Runs `realmkeeper` with these arguments in a child process and returns its output. */
 export async function realmkeeper(
   args: string[],
   { env = {}, cwd = ROOT }: { env?: Record<string, string>; cwd?: string } = {},

@@ -7,18 +7,18 @@ import { ROOT } from './source_files.ts'
 
 export interface DevProcess {
   child: ChildProcess
-  /** Everything said so far. */
+  /** Its output so far. */
   output(): string
-  /** Resolves when a text was said; rejects, with everything said, when the process ends before. */
-  said(text: string | RegExp): Promise<void>
+  /** Resolves when the output contains a text; rejects with the output when the process ends before. */
+  printed(text: string | RegExp): Promise<void>
   /** Resolves with the exit code, or the signal that ended it. */
   ended: Promise<number | string>
   ports: { http: number; health: number; operatorHealth: number }
 }
 
-/** Starts `realmkeeper dev` with arguments, on free ports, in a folder. */
-export async function startDev(args: string[], cwd: string, given?: DevProcess['ports']): Promise<DevProcess> {
-  const ports = given ?? { http: await freePort(), health: await freePort(), operatorHealth: await freePort() }
+/** Starts `realmkeeper dev` with these arguments in a folder. By default it listens on free ports. */
+export async function startDev(args: string[], cwd: string, chosenPorts?: DevProcess['ports']): Promise<DevProcess> {
+  const ports = chosenPorts ?? { http: await freePort(), health: await freePort(), operatorHealth: await freePort() }
   const child = spawn(
     process.execPath,
     [
@@ -36,12 +36,12 @@ export async function startDev(args: string[], cwd: string, given?: DevProcess['
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
       output += chunk.toString()
-      for (const look of watchers) look()
+      for (const check of watchers) check()
     })
   }
   const ended = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => {
-      // The tour names the passwords of its own Secret files; all else that it writes is a log.
+      // The tour prints the passwords of its Secret files. The rest of the output is a log.
       for (const state of globSync('.realmkeeper/*/state', { cwd })) recordStateSecrets(`${cwd}/${state}`)
       recordLogLine('dev', output.replace(/^The tour\.[\s\S]*?refresh_token=\$F; echo$/m, ''))
       resolve(code ?? signal ?? 'unknown')
@@ -52,16 +52,16 @@ export async function startDev(args: string[], cwd: string, given?: DevProcess['
     ports,
     ended,
     output: () => output,
-    said: (text) =>
+    printed: (text) =>
       new Promise((resolve, reject) => {
-        const look = (): void => {
+        const check = (): void => {
           if (!(typeof text === 'string' ? output.includes(text) : text.test(output))) return
-          watchers.delete(look)
+          watchers.delete(check)
           resolve()
         }
-        watchers.add(look)
-        look()
-        void ended.then((how) => reject(new Error(`ended with ${how} before it said ${String(text)}:\n${output}`)))
+        watchers.add(check)
+        check()
+        void ended.then((how) => reject(new Error(`ended with ${how} before it printed ${String(text)}:\n${output}`)))
       }),
   }
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../kubernetes/clock.ts'
 
-/** Time that stands still until it is told to pass. */
+/** A clock that moves only by `pass`. */
 export interface FakeClock extends Clock {
-  /** Lets time pass, running what becomes due in its order, and what that starts. */
+  /** Moves the time forward and runs all timers that are due, in order, also those that they start. */
   pass(millis: number): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function fakeClock(): FakeClock {
   }
 }
 
-/** Promises that can go on do so. */
+/** Runs the promise callbacks that are pending. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }

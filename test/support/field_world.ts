@@ -13,7 +13,7 @@ export const FIELDS: EncryptionField[] = [
   { name: 'iban', tag: 'iban', binding: 'Realm', maxValueBytes: 4096 },
 ]
 
-/** Every role of every field but `iban`, which nobody holds. */
+/** Every role of every field, except of `iban`. */
 export const HELD = FIELDS.filter(({ name }) => name !== 'iban').flatMap(({ tag }) => [
   `_svc_${tag}.selfencrypt`,
   `_svc_${tag}.selfdecrypt`,
@@ -22,17 +22,17 @@ export const HELD = FIELDS.filter(({ name }) => name !== 'iban').flatMap(({ tag 
 export interface FieldServer extends TestServer {
   realm: RealmRow
   keyring: Keyring
-  /** Has a fixed subject, as `erin` has; `bob` has none. All three hold all of `HELD`. */
+  /** `alice` and `erin` have a fixed subject, `bob` has none. All three hold the roles of `HELD`. */
   alice: UserRow
   bob: UserRow
-  /** Holds nothing. */
+  /** Has no roles. */
   carol: UserRow
-  /** An access token of a user; all of `HELD` is asked for unless told otherwise. */
+  /** An access token of a user. The default scope asks for all roles of `HELD`. */
   tokenOf(username: string, scope?: string, clientId?: string): Promise<string>
   encrypt(token: string | undefined, json: unknown): Promise<TestAnswer>
   decrypt(token: string | undefined, json: unknown): Promise<TestAnswer>
   rewrap(token: string | undefined, json: unknown): Promise<TestAnswer>
-  /** A ciphertext of alice's. */
+  /** Encrypts a value as alice and returns the ciphertext. */
   sealed(field: string, value: string): Promise<string>
 }
 

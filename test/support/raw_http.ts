@@ -1,12 +1,12 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** A connection on which a test writes what no HTTP library would. */
+/** A connection for bytes that no HTTP library writes. */
 export interface RawConnection {
   socket: Socket
-  /** Everything that came, once the other side has closed. */
+  /** Everything that was received, once the server has closed the connection. */
   closed: Promise<string>
-  /** What has come so far. */
+  /** Everything that was received so far. */
   received(): string
 }
 
@@ -18,13 +18,13 @@ export function openRaw(url: string): RawConnection {
   socket.on('data', (chunk: string) => {
     text += chunk
   })
-  // A connection that is reset has been closed as well.
+  // A reset also emits `close`.
   socket.on('error', () => {})
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)))
   return { socket, closed, received: () => text }
 }
 
-/** Sends bytes as they are and waits until the server closes the connection. */
+/** Sends these bytes and waits until the server closes the connection. */
 export async function sendRaw(url: string, bytes: string): Promise<string> {
   const { socket, closed } = openRaw(url)
   socket.write(bytes, 'latin1')

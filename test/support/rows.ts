@@ -4,7 +4,8 @@ import type { RealmRow } from '../../store/realms.ts'
 import type { NewSession } from '../../store/sessions.ts'
 import type { UserRow } from '../../store/users.ts'
 
-/** Rows that hold together; a test names what matters to it. */
+// Rows with consistent defaults; a test gives the members that it is about.
+
 export function realmRow(row: Partial<RealmRow> = {}): RealmRow {
   return {
     realm: 'acme',

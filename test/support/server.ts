@@ -16,13 +16,13 @@ import type { ClientOverrides, TestWorld } from './world.ts'
 export interface TestServerOptions {
   config?: Partial<ServerConfig>
   now?: () => Date
-  /** A database to share with another server; otherwise one of its own, dropped at the end. */
+  /** A database to share with another server; by default a new one, dropped at the end. */
   database?: TestDatabase
   /** Keyrings to share with another server. */
   keyringDir?: string
-  /** False: start even though nothing can be read yet. */
+  /** False: `startServer` does not wait until the server has read its rows. */
   waitUntilWarm?: false
-  /** Rows to be there before the server starts. */
+  /** Writes rows before the server starts. */
   prepare?: (world: TestWorld) => Promise<unknown>
 }
 
@@ -31,7 +31,7 @@ export interface TestAnswer {
   headers: Headers
   text: string
   /** The parsed JSON body; undefined when there is none. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at what it expects
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads what it expects
   body: any
 }
 

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/db.ts'
 import type { NewSession } from '../../store/sessions.ts'
 
-/** A session of any subject, whether or not there is such a user. */
+/** Inserts a session, also for a subject without a user. */
 export async function insertSession(db: Db, session: NewSession): Promise<void> {
   await db.query({
     name: 'insert_session',

@@ -44,7 +44,7 @@ export async function resigned(
   )
 }
 
-/** A token with another header over the payload and, unless given, the signature of this one. */
+/** This token with another header and, if given, another signature. */
 export function withHeader(token: string, header: Part, signature: string = tokenParts(token).signature): string {
   return `${encode(header)}.${token.split('.')[1]}.${signature}`
 }

@@ -1,22 +1,26 @@
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** A way to a server that can be cut: what a stopped PostgreSQL, or a network, looks like from here. */
+/** A proxy to a server that can fail like a stopped PostgreSQL or a broken network. */
 export interface TcpProxy {
-  /** The same address with the proxy's port. */
+  /** The address of the server with the port of the proxy. */
   url: string
-  /** Connections are refused, and those that are there are reset. */
-  cut(): void
-  mend(): void
-  close(): Promise<void>
+  /** Resets all connections and refuses new ones. */
+  cut: () => void
+  /** Keeps connections open, also new ones, but passes no data. */
+  freeze: () => void
+  /** Passes data again. Resets the connections that were frozen. */
+  mend: () => void
+  close: () => Promise<void>
 }
 
 export async function tcpProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  let isCut = false
+  let state: 'open' | 'cut' | 'frozen' = 'open'
+
   const server = createServer((near) => {
-    if (isCut) {
+    if (state === 'cut') {
       near.resetAndDestroy()
       return
     }
@@ -26,28 +30,35 @@ export async function tcpProxy(target: string): Promise<TcpProxy> {
       [far, near],
     ] as const) {
       sockets.add(one)
-      one.pipe(other)
       one.on('error', () => other.destroy())
       one.on('close', () => {
         sockets.delete(one)
         other.destroy()
       })
+      if (state === 'open') one.pipe(other)
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(target)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on TCP
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+
   const destroyAll = (): void => {
     for (const socket of sockets) socket.destroy()
   }
   return {
     url: url.href,
     cut() {
-      isCut = true
+      state = 'cut'
       destroyAll()
     },
+    freeze() {
+      state = 'frozen'
+      for (const socket of sockets) socket.unpipe()
+    },
     mend() {
-      isCut = false
+      if (state === 'frozen') destroyAll()
+      state = 'open'
     },
     async close() {
       destroyAll()

@@ -2,13 +2,13 @@ import { connect, createServer } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import type { Issued } from './control_plane/certificates.ts'
 
-/** Stands before a PostgreSQL and speaks TLS, as one with `ssl = on` does. Returns its URL and what ends it. */
+/** A TLS proxy to a PostgreSQL that answers as one with `ssl = on`. */
 export async function tlsFront(database: string, shown: Issued): Promise<{ url: URL; stop(): void }> {
   const target = new URL(database)
   const secureContext = createSecureContext({ cert: shown.certificate, key: shown.key })
   const server = createServer((near) => {
     near.on('error', () => {})
-    // SSLRequest, and that it is granted.
+    // Accepts the SSLRequest.
     near.once('data', () => {
       near.write('S')
       const secure = new TLSSocket(near, { isServer: true, secureContext })

@@ -2,7 +2,7 @@ import { createPublicKey, createHash, verify } from 'node:crypto'
 import { parseJws } from '../../keyring/jws.ts'
 import type { TestServer } from './server.ts'
 
-/** The payload of a JWS, unchecked. */
+/** The payload of a JWS, unverified. */
 export function claimsOf(token: string): Record<string, unknown> {
   return parseJws(token, 100_000)?.payload ?? {}
 }
@@ -11,14 +11,14 @@ export function headerOf(token: string): Record<string, unknown> {
   return parseJws(token, 100_000)?.header ?? {}
 }
 
-/** A JWS with other content under the same signature. */
+/** This JWS with other claims and its old signature. */
 export function tampered(token: string, change: Record<string, unknown>): string {
   const [header, payload, signature] = token.split('.')
   const changed = { ...JSON.parse(Buffer.from(payload ?? '', 'base64url').toString()), ...change }
   return [header, Buffer.from(JSON.stringify(changed)).toString('base64url'), signature].join('.')
 }
 
-/** Whether an ES256 token verifies with the key that JWKS shows for its kid. */
+/** True when an ES256 token verifies with the key that the JWKS endpoint publishes for its kid. */
 export async function verifiesByJwks(server: TestServer, token: string): Promise<boolean> {
   const { body } = await server.request('certs')
   const { kid } = headerOf(token)

@@ -20,19 +20,19 @@ import type { TestDatabase } from './postgres.ts'
 import { realmKeyring } from './realm_keyring.ts'
 import { clientRow, realmRow, userRow } from './rows.ts'
 
-/** Cheap on purpose: what is tested is not how long a hash takes. */
+/** Cheap, because tests do not depend on the cost of a hash. */
 export const QUICK_HASHING: PasswordHashing = { memoryKiB: 1024, iterations: 1, parallelism: 1 }
 
-/** Rows and keyrings, written as the operator writes them. */
+/** Writes rows and keyrings as the operator does. */
 export interface TestWorld {
   database: TestDatabase
   keyringDir: string
-  /** A realm with its keyring; `keyring: null` writes none. */
+  /** Adds a realm with a keyring; without one when `keyring` is null. */
   addRealm(row?: Partial<RealmRow>, keyring?: Keyring | null): Promise<RealmRow>
-  /** A client; with a secret it is confidential. */
+  /** Adds a client, which is confidential when it has a secret. */
   addClient(row?: Partial<Omit<ClientRow, 'settings'>> & ClientOverrides, secret?: string): Promise<ClientRow>
   addUser(row?: Partial<UserRow>, password?: string): Promise<UserRow>
-  /** Grants roles to a subject, or to the realm's default group (`everybody`); in place of what it was granted before. */
+  /** Replaces the roles of a subject, or of the realm's default group (`everybody`). */
   grant(realm: string, subject: string, roles: string[], expiresAt?: Date): Promise<void>
   writeKeyring(keyring: Keyring, place?: { namespace: string; name: string }): Promise<void>
 }
@@ -121,7 +121,7 @@ export function testWorld(database: TestDatabase, keyringDir: string): TestWorld
   return world
 }
 
-/** A Secret as the operator writes it. */
+/** The keyring Secret as the operator writes it. */
 export function keyringSecret(name: string, namespace: string, bytes: Buffer): string {
   return JSON.stringify({
     apiVersion: 'v1',

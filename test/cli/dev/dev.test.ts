@@ -79,8 +79,8 @@ describe.skipIf(!hasCurl)('the quickstart', { timeout: MINUTE }, () => {
 
   test('the tour as printed gives what it says, Ctrl-C ends it cleanly, a second start keeps the data', async () => {
     const first = await dev(['--quickstart'])
-    await first.said('Ctrl-C ends it.')
-    await first.said('refresh_token=$F; echo')
+    await first.printed('Ctrl-C ends it.')
+    await first.printed('refresh_token=$F; echo')
     const output = first.output()
     expect(output).toMatch(/roleassignment\/alice-realm-admin +waits/)
     expect(output).toMatch(/roleassignment\/quickstart-dob +waits/)
@@ -103,7 +103,7 @@ describe.skipIf(!hasCurl)('the quickstart', { timeout: MINUTE }, () => {
     expect(await first.ended).toBe(0)
 
     const second = await dev(['--quickstart'])
-    await second.said('Ctrl-C ends it.')
+    await second.printed('Ctrl-C ends it.')
     expect(second.output()).not.toContain('copied')
     expect(second.output()).toMatch(/roleassignment\/quickstart-dob +ready/)
     expect(await login(second, 'bob', 'bob-password-1')).toEqual(before)
@@ -115,7 +115,7 @@ describe('while it runs', { timeout: MINUTE }, () => {
   beforeAll(async () => {
     await makeFolder()
     running = await dev(['--quickstart'])
-    await running.said('Ctrl-C ends it.')
+    await running.printed('Ctrl-C ends it.')
   }, MINUTE)
   afterAll(removeFolder)
 
@@ -153,14 +153,14 @@ describe('while it runs', { timeout: MINUTE }, () => {
 
   test('a file that does not parse is named with its line, and the rest is served', async () => {
     await writeFile(join(folder, QUICKSTART, 'manifests/99_broken.yaml'), 'kind: [User\n')
-    await running.said(/99_broken\.yaml:\d+/)
+    await running.printed(/99_broken\.yaml:\d+/)
     expect(await logsIn()).toMatchObject({ status: 200 })
   })
 
   test('an operator or a server that dies is started again', async () => {
     for (const name of ['operator', 'server']) {
       process.kill(pidOf(running, name), 'SIGKILL')
-      await running.said(`the ${name} ended (SIGKILL); starting it again`)
+      await running.printed(`the ${name} ended (SIGKILL); starting it again`)
     }
     await expect.poll(logsIn, { timeout: 20_000 }).toMatchObject({ status: 200 })
   })
@@ -169,7 +169,7 @@ describe('while it runs', { timeout: MINUTE }, () => {
     running.child.kill('SIGKILL')
     await running.ended
     running = await dev(['--quickstart'], running.ports)
-    await running.said('Ctrl-C ends it.')
+    await running.printed('Ctrl-C ends it.')
     expect(await logsIn()).toMatchObject({ status: 200 })
   })
 })
