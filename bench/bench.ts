@@ -1,4 +1,4 @@
-// npm run bench: every figure of the design beside its floor, both measured in this run on this machine.
+// npm run bench: measures each row and its floor in the same run. See bench/README.md.
 // Options: --only NAME[,NAME] of the rows below, --seconds N for one round of one side, --rounds N.
 import { parseArgs } from 'node:util'
 import { printFigure, printHeading } from './report.ts'
@@ -14,7 +14,7 @@ import { userRows } from './rows/users.ts'
 import { startBenchWorld } from './world.ts'
 import type { BenchWorld } from './world.ts'
 
-/** What is measured, in this order; each by itself, so that nothing else runs beside it. */
+/** The rows in order. They run one after the other, so that they do not disturb each other. */
 const ROWS: Record<string, (world: BenchWorld) => Promise<Figure[]>> = {
   login: loginRows,
   refresh: refreshRows,
@@ -38,7 +38,7 @@ const { values } = parseArgs({
 const wanted = values.only.split(',')
 const unknown = wanted.find((name) => !(name in ROWS))
 if (unknown !== undefined) {
-  console.error(`bench: no rows are called ${unknown}; there are ${Object.keys(ROWS).join(', ')}`)
+  console.error(`bench: unknown row ${unknown}; the rows are ${Object.keys(ROWS).join(', ')}`)
   process.exit(2)
 }
 

@@ -35,7 +35,7 @@ export function fieldCall(realm: string, operation: 'encrypt' | 'decrypt', token
   }
 }
 
-/** Sends one call and parses what is answered. */
+/** Sends one call and parses the answer. */
 export async function once(
   port: number,
   { method, path, headers, body }: Call,

@@ -9,10 +9,10 @@ import type { ControlPlane } from '../test/support/control_plane/start.ts'
 export const API = '/apis/realmkeeper.io/v1alpha1/namespaces/bench'
 export const SECRETS = '/api/v1/namespaces/bench/secrets'
 
-/** As many calls at a time as the operator has workers for Users. */
+/** Parallel calls, as many as the operator has workers for Users. */
 export const LANES = 8
 
-/** An API server with the CRDs, the policies and the namespace `bench`; the processes have what they need. */
+/** An API server with the CRDs, the policies, the namespace `bench`, and accounts for the processes. */
 export interface BenchCluster {
   plane: ControlPlane
   /** kubeconfigs of the ServiceAccounts. */
@@ -21,21 +21,21 @@ export interface BenchCluster {
   licenseKeys: string
   issueLicense(realm: string): Promise<string>
   /**
-   * Writes so far that an operator may have asked for, by resource and subresource: refused ones count, dry runs and
-   * the Lease do not.
+   * The number of writes so far, by resource and subresource. Refused writes count; dry runs and writes of the Lease do
+   * not.
    */
   writes(): Promise<Record<string, number>>
 }
 
-/** Says so where there is none: `rows` are left out then. */
+/** Whether the binaries of a control plane exist. Otherwise prints that `rows` are skipped. */
 export function hasControlPlane(rows: string): boolean {
   const binaries = presentBinaries()
   const isThere = ['etcd', 'kube-apiserver', 'kubectl'].every((name) => name in binaries)
-  if (!isThere) console.log(`${rows}: left out, there is no control plane here; npm run control-plane builds one`)
+  if (!isThere) console.log(`${rows}: skipped, because there is no control plane; npm run control-plane builds one`)
   return isThere
 }
 
-/** Starts one. Rejects where `hasControlPlane` is false. */
+/** Starts a control plane. Rejects if `hasControlPlane` is false. */
 export async function startBenchCluster(directory: string): Promise<BenchCluster> {
   const plane = await startWithBinaries(presentBinaries())
   const { admin } = plane
@@ -63,7 +63,7 @@ const VERBS = ['APPLY', 'PATCH', 'PUT', 'POST', 'DELETE']
 const RESOURCES = ['realms', 'clients', 'users', 'roleassignments', 'secrets', 'events', 'roles']
 
 async function countWrites(admin: Account): Promise<Record<string, number>> {
-  // Metrics are text, which an account tells as a message.
+  // Metrics are text, which an account returns as the message.
   const { message } = await admin.do('GET', '/metrics')
   const counts: Record<string, number> = {}
   for (const [, labels = '', value] of String(message).matchAll(LINE)) {
@@ -75,7 +75,7 @@ async function countWrites(admin: Account): Promise<Record<string, number>> {
   return counts
 }
 
-/** Does `work` for 0, 1, … `count` - 1, a few at a time. */
+/** Runs `work` for 0, 1, … `count` - 1, `lanes` at a time. */
 export async function inLanes(count: number, work: (n: number) => Promise<unknown>, lanes = LANES): Promise<void> {
   let next = 0
   async function lane(): Promise<void> {

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { eventually } from './eventually.ts'
 import type { BenchWorld } from './world.ts'
 
-/** A database of its own, by its URL: what is counted in it is what one operator wrote. */
+/** Creates a separate database, so that its counters show the writes of one operator. Returns its URL. */
 export async function ownDatabase(world: BenchWorld, name: string): Promise<string> {
   await world.pool.query(`create database ${name}`)
   const url = new URL(world.databaseUrl)
@@ -20,13 +20,13 @@ export async function query<Row extends pg.QueryResultRow>(url: string, text: st
   }
 }
 
-/** Whether so many users meet a condition; false as well while there is no table yet. */
+/** Whether exactly `wanted` users meet a condition; false while the table does not exist. */
 export async function hasUsers(url: string, condition: string, wanted: number): Promise<boolean> {
   const rows = await query<{ n: string }>(url, `select count(*) as n from users where ${condition}`).catch(() => [])
   return Number(rows[0]?.n) === wanted
 }
 
-/** Rows inserted, updated or deleted in tables of configuration since the database was made. */
+/** Rows inserted, updated or deleted in tables of configuration since the database was created. */
 export async function rowsWritten(url: string): Promise<number> {
   const [row] = await query<{ n: string }>(
     url,
@@ -36,7 +36,7 @@ export async function rowsWritten(url: string): Promise<number> {
   return Number(row?.n)
 }
 
-/** Resolves when nothing is written any more. Statistics reach the view about a second after the work. */
+/** Resolves when the number of written rows is stable. Statistics reach the view about a second after a write. */
 export async function eventuallyQuiet(url: string): Promise<void> {
   let last = -1
   await eventually(

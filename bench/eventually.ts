@@ -1,4 +1,4 @@
-/** Resolves when a condition holds, with the seconds that it took. Rejects when it does not within `seconds`. */
+/** Waits for a condition. Resolves with the seconds that it took; rejects after `seconds`. */
 export async function eventually(
   condition: () => Promise<boolean>,
   { seconds, everyMillis = 50 }: { seconds: number; everyMillis?: number },

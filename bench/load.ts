@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** One request as bytes on the wire; made anew for each call, so that a refresh can carry the last token. */
+/** One request. It is created for each call, so that a refresh can contain the last token. */
 export interface Call {
   method: 'GET' | 'POST'
   path: string
@@ -16,7 +16,7 @@ export interface Load {
   duration: number
   /** The next request of one of the connections. */
   next: (connection: number) => Call
-  /** Called with each answer; anything but the wanted status ends the run. */
+  /** Called with each answer. Any other status than `wantedStatus` ends the run. */
   onAnswer?: (connection: number, body: string) => void
   wantedStatus: number
 }
@@ -29,8 +29,8 @@ export interface Throughput {
 }
 
 /**
- * Drives a server on this machine over keep-alive connections, one request at a time on each, for a bounded time.
- * It is deliberately plain: what the generator costs is the same for what is measured and for its floor.
+ * Sends requests to a server on this machine over keep-alive connections, one request at a time on each, for
+ * `duration`. It is a minimal client, so that its own cost is small and equal for the server and its floor.
  */
 export async function drive(load: Load): Promise<Throughput> {
   const latencies: number[] = []
@@ -76,13 +76,13 @@ function wire({ method, path, headers, body = '' }: Call): string {
   return `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${lines.join('')}${length}\r\n${body}`
 }
 
-/** Reads answers that say their length, one after the other. */
+/** Reads answers with a Content-Length, one after the other. */
 function answerReader(socket: Socket): () => Promise<{ status: number; body: string }> {
   let buffered = ''
   let settle:
     | { resolve: (answer: { status: number; body: string }) => void; reject: (error: Error) => void }
     | undefined
-  const look = (): void => {
+  const parse = (): void => {
     const end = buffered.indexOf('\r\n\r\n')
     if (end < 0 || !settle) return
     const head = buffered.slice(0, end)
@@ -94,11 +94,11 @@ function answerReader(socket: Socket): () => Promise<{ status: number; body: str
     settle = undefined
     resolve({ status: Number(head.slice(9, 12)), body })
   }
-  // latin1 keeps one character a byte, so that lengths are right.
+  // latin1 has one character per byte, so the length of the text is the length in bytes.
   socket.setEncoding('latin1')
   socket.on('data', (chunk: string) => {
     buffered += chunk
-    look()
+    parse()
   })
   const fail = (error?: Error): void => settle?.reject(error ?? new Error('the connection was closed'))
   socket.on('error', fail)
@@ -106,6 +106,6 @@ function answerReader(socket: Socket): () => Promise<{ status: number; body: str
   return () =>
     new Promise((resolve, reject) => {
       settle = { resolve, reject }
-      look()
+      parse()
     })
 }

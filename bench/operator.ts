@@ -8,14 +8,14 @@ import type { BenchWorld } from './world.ts'
 
 const COMMAND = fileURLToPath(new URL('../cli/realmkeeper.ts', import.meta.url))
 
-/** A process of the operator that was just started. */
+/** A started operator process. */
 export interface Operator {
   child: ChildProcess
-  /** Resolves when it says that it is ready, with the seconds since it was started. */
+  /** Resolves when the operator is ready, with the seconds since its start. */
   untilReady(): Promise<number>
 }
 
-/** @param options.args where its resources are */
+/** @param options.args the source of the resources */
 export async function startOperator(
   world: BenchWorld,
   { args, databaseUrl, baseUrl = 'http://localhost:8080' }: { args: string[]; databaseUrl: string; baseUrl?: string },
@@ -27,7 +27,7 @@ export async function startOperator(
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: `${world.directory}/cache`,
-      // As the chart runs it: Node takes half of a container's memory, 512 MiB there, for its old generation.
+      // As in the chart. There, Node limits its old generation to half of the container's memory of 512 MiB.
       NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=256',
       REALMKEEPER_DATABASE_URL: databaseUrl,
       REALMKEEPER_BASE_URL: baseUrl,
@@ -36,7 +36,7 @@ export async function startOperator(
       REALMKEEPER_LOG_LEVEL: 'error',
     },
   })
-  // Should a row fail, it does not outlive the bench.
+  // Ends the operator also when a row fails.
   process.once('exit', () => child.kill('SIGKILL'))
   return {
     child,
@@ -47,7 +47,7 @@ export async function startOperator(
   }
 }
 
-/** Resident set in MB of an operator at rest: it gives back what its first look took within ten seconds of its end. */
+/** Resident set, in MB, of an idle operator, which releases the memory of its first lists within ten seconds. */
 export async function idleMegabytes({ child }: Operator): Promise<number> {
   await sleep(15_000)
   return residentMegabytes(child.pid ?? 0)

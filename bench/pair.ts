@@ -12,8 +12,8 @@ export interface Side {
 }
 
 /**
- * Measures two sides in turns, so that what else the machine does falls on both; the medians of the rounds are
- * compared. Requests per second.
+ * Measures two sides in turns, so that other load of the machine affects both. Returns the median of the rounds of each
+ * side, in requests per second.
  */
 export async function pair(
   { rounds, duration }: Pick<BenchWorld, 'rounds' | 'duration'>,
@@ -21,7 +21,7 @@ export async function pair(
   floor: Side,
 ): Promise<{ ours: number; floor: number }> {
   const rates = { ours: [] as number[], floor: [] as number[] }
-  // The first round warms both up and is not counted.
+  // The first round is the warm-up and does not count.
   for (let round = 0; round <= rounds; round++) {
     for (const [name, side] of [['floor', floor] as const, ['ours', ours] as const]) {
       const { perSecond } = await drive({ ...side, duration: round === 0 ? 1 : duration, wantedStatus: 200 })

@@ -8,15 +8,15 @@ import { FIELD, PASSWORD, SECRET } from './world.ts'
 export const REALM = 'bench'
 const WITHIN = 60
 
-/** What an author and an approver do on the API server. */
+/** The writes of an author and an approver to the API server. */
 export interface People {
-  /** Asks for roles; resolves when the request waits for a decision. */
+  /** Requests roles. Resolves when the request waits for a decision. */
   request(name: string, spec?: object, user?: string): Promise<void>
   approve(name: string): Promise<void>
   /** Resolves when `Ready` of an assignment has this reason. */
-  untilSaid(name: string, reason: string): Promise<unknown>
+  untilReason(name: string, reason: string): Promise<unknown>
   edit(plural: string, name: string, spec: object): Promise<void>
-  /** Also of what is gone already. */
+  /** Also resolves if the object does not exist. */
   remove(plural: string, name: string): Promise<void>
   setPassword(user: number, password: string): Promise<void>
   /** A realm with a field, governance and a license, whose admin assignment is approved, a client and users. */
@@ -39,7 +39,7 @@ export function peopleOf(cluster: BenchCluster): People {
   const secret = (name: string, stringData: object): Promise<unknown> =>
     author.do('POST', SECRETS, { metadata: { name }, stringData })
 
-  /** Resolves when a condition of an object is as wanted. */
+  /** Resolves when an object has a condition with the wanted members. */
   const until = (plural: string, name: string, wanted: Record<string, string>): Promise<unknown> =>
     eventually(
       async () => {
@@ -54,14 +54,14 @@ export function peopleOf(cluster: BenchCluster): People {
     async request(name, spec = {}, user = 'user-1') {
       const subject = { kind: 'User', name: user }
       await post('RoleAssignment', name, { subject, roles: ROLES, requestedBy: 'team', reason: 'measured', ...spec })
-      await people.untilSaid(name, 'PendingApproval')
+      await people.untilReason(name, 'PendingApproval')
     },
-    untilSaid: (name, reason) => until('roleassignments', name, { type: 'Ready', reason }),
+    untilReason: (name, reason) => until('roleassignments', name, { type: 'Ready', reason }),
     async approve(name) {
       const at = path('roleassignments', name)
       const { metadata } = await approver.do('GET', at)
-      const seen = { observedGeneration: metadata.generation, observedUID: metadata.uid }
-      const status = { approvals: [{ approver: 'carol', decision: 'Approved', ...seen }] }
+      const version = { observedGeneration: metadata.generation, observedUID: metadata.uid }
+      const status = { approvals: [{ approver: 'carol', decision: 'Approved', ...version }] }
       await approver.do('PATCH', `${at}/status`, { status }, { contentType: MERGE_PATCH })
     },
     async edit(plural, name, spec) {
@@ -96,7 +96,7 @@ export function peopleOf(cluster: BenchCluster): People {
       await people.request('admin', { roles: ['svc-realm-admin'] }, 'user-0')
       await until('realms', REALM, { type: 'ApprovalEnforced', status: 'True' })
       await people.approve('admin')
-      await people.untilSaid('admin', 'Granted')
+      await people.untilReason('admin', 'Granted')
     },
   }
   return people

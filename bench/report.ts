@@ -1,13 +1,13 @@
-/** One figure of the bench beside what it is measured against. */
+/** One figure and the floor that it is compared with. */
 export interface Figure {
   row: string
   measured: string
   floor: string
-  /** Undefined for figures that have no floor. */
+  /** Undefined for figures without a floor. */
   ratio?: number
-  /** What the design asks for, as text. */
+  /** The target as text. */
   wanted: string
-  /** Undefined for figures that nothing is asked of. */
+  /** Undefined for figures without a target. */
   holds?: boolean
 }
 
@@ -18,7 +18,7 @@ export function median(numbers: number[]): number {
   return (low + high) / 2
 }
 
-/** A figure whose ratio has to be at least `wanted` percent. */
+/** A figure whose ratio must be at least `wanted` percent. */
 export function atLeast(row: string, measured: number, floor: number, wanted: number, unit: string): Figure {
   const ratio = measured / floor
   return {
@@ -36,7 +36,7 @@ export function plain(row: string, measured: string, wanted: string, holds: bool
   return { row, measured, floor: '', wanted, holds }
 }
 
-/** Seconds that may be at most `wanted` percent of the sum of what has to be done anyway, each part named. */
+/** Seconds that may be at most `wanted` percent of the sum of the necessary parts in `floor`. */
 export function atMost(row: string, seconds: number, floor: Record<string, number>, wanted: number): Figure {
   const parts = Object.entries(floor).map(([part, its]) => `${its.toFixed(0)} s of ${part}`)
   const ratio = seconds / Object.values(floor).reduce((sum, part) => sum + part, 0)
@@ -50,8 +50,8 @@ export function atMost(row: string, seconds: number, floor: Record<string, numbe
   }
 }
 
-/** A figure of which nothing is asked. */
-export function told({ row, measured, floor, ratio }: Figure): Figure {
+/** The figure without its target. */
+export function withoutTarget({ row, measured, floor, ratio }: Figure): Figure {
   return { row, measured, floor, ...(ratio !== undefined && { ratio }), wanted: '' }
 }
 

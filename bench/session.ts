@@ -2,20 +2,20 @@ import { fieldCall, FIELD_SCOPE, introspectCall, loginCall, once, refreshCall, u
 import type { Call } from './load.ts'
 import { FIELD, PASSWORD } from './world.ts'
 
-/** The roles of the bench's field. */
+/** The roles of the benchmark's field. */
 export const ROLES = [`_svc_${FIELD.tag}.selfencrypt`, `_svc_${FIELD.tag}.selfdecrypt`]
 const VALUE = { field: FIELD.name, value: '1990-04-01' }
 
-/** A session of one user at a server, which asks for all that its user may have. */
+/** A session of one user, with all scopes that the user may have. */
 export interface Session {
-  /** What a refresh is answered with. */
+  /** Refreshes and returns the status of the answer. */
   refreshStatus(): Promise<number>
   userinfo(): Promise<Record<string, string>>
   /** Whether a new token has roles of the field. */
   hasRoles(): Promise<boolean>
   /** Whether a new token may encrypt. */
   mayEncrypt(): Promise<boolean>
-  /** Keeps the token that it has, and tells from then on whether introspection gives it no role and decrypt refuses it. */
+  /** Keeps the present token. The result checks that introspection shows no role for it and that decrypt refuses it. */
   keepToken(): Promise<() => Promise<boolean>>
 }
 
@@ -25,12 +25,12 @@ export async function logIn(port: number, realm: string, user: number, password 
     if (status !== 200) throw new Error(`${call.path}: ${status} ${body.error}`)
     return body
   }
-  let held = await answer(loginCall(realm, user, { password, scope: `${FIELD_SCOPE} profile` }))
-  const access = (): string => held.access_token ?? ''
+  let tokens = await answer(loginCall(realm, user, { password, scope: `${FIELD_SCOPE} profile` }))
+  const access = (): string => tokens.access_token ?? ''
 
   async function refresh(): Promise<number> {
-    const { status, body } = await once(port, refreshCall(realm, held.refresh_token ?? ''))
-    if (status === 200) held = body
+    const { status, body } = await once(port, refreshCall(realm, tokens.refresh_token ?? ''))
+    if (status === 200) tokens = body
     return status
   }
 
@@ -52,8 +52,8 @@ export async function logIn(port: number, realm: string, user: number, password 
       const { ciphertext } = await answer(fieldCall(realm, 'encrypt', old, VALUE))
       const decrypt = fieldCall(realm, 'decrypt', old, { field: FIELD.name, ciphertext })
       return async () => {
-        const told = await answer(introspectCall(realm, old))
-        if (ROLES.some((role) => JSON.stringify(told.realm_access).includes(role))) return false
+        const introspected = await answer(introspectCall(realm, old))
+        if (ROLES.some((role) => JSON.stringify(introspected.realm_access).includes(role))) return false
         return (await once(port, decrypt)).status === 403
       }
     },

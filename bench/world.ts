@@ -14,7 +14,7 @@ import { realmKeyring } from '../test/support/realm_keyring.ts'
 import { realmRow, userRow } from '../test/support/rows.ts'
 import { freePort, hashPassword, testWorld } from '../test/support/world.ts'
 
-/** Real processes beside each other: Postgres, the server, and the floor that it is measured against. */
+/** Real processes: PostgreSQL, the server, and the floor of the server. */
 export interface BenchWorld {
   directory: string
   databaseUrl: string
@@ -23,7 +23,7 @@ export interface BenchWorld {
   floorPort: number
   /** Of the server process. */
   serverPid: number
-  /** How long one round of one side takes. Seconds. */
+  /** Duration of one round of one side, in seconds. */
   duration: number
   rounds: number
   remove(): Promise<void>
@@ -40,7 +40,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 export async function startBenchWorld(options: { duration: number; rounds: number }): Promise<BenchWorld> {
   const directory = mkdtempSync(`${tmpdir()}/realmkeeper-bench-`)
   chmodSync(directory, 0o711)
-  // As `dev` and production run it: every commit reaches the disk.
+  // As in `dev` and in production: every commit reaches the disk.
   const postgres = await startEmbeddedPostgres({ directory: `${directory}/postgres` })
   await migrate(postgres.url)
   const pool = createPool({ connectionString: postgres.url, applicationName: 'bench' })
@@ -102,17 +102,17 @@ async function addRows(pool: Pool, url: string, keyringDir: string): Promise<voi
 }
 
 async function startFloor(databaseUrl: string): Promise<{ child: ChildProcess; port: number }> {
-  const child = spawn(process.execPath, [`${ROOT}bench/floor_server.ts`, databaseUrl, '0'], {
+  const child = spawn(process.execPath, [`${ROOT}bench/floor/server.ts`, databaseUrl, '0'], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const { port } = await new Promise<{ port: number }>((resolve) => child.once('message', resolve as never))
   return { child, port }
 }
 
-/** Starts a server process and resolves when it is ready; `seconds` is how long that took. */
+/** Starts a server process. Resolves when it is ready; `seconds` is the duration of the start. */
 export async function startServer(options: {
   databaseUrl: string
-  /** Where its keyrings are: in a folder, or on an API server. */
+  /** Source of the keyrings: a folder, or an API server. */
   keyringDir?: string
   kubeconfig?: string
   cache?: string
@@ -125,7 +125,7 @@ export async function startServer(options: {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
-      // As the chart sets it.
+      // As in the chart.
       NODE_OPTIONS: '--max-semi-space-size=8',
       REALMKEEPER_DATABASE_URL: options.databaseUrl,
       REALMKEEPER_BASE_URL: `http://localhost:${port}`,
@@ -134,9 +134,9 @@ export async function startServer(options: {
       REALMKEEPER_HEALTH_LISTEN_PORT: `${healthPort}`,
       ...(options.keyringDir !== undefined && { REALMKEEPER_KEYRING_DIR: options.keyringDir }),
       ...(options.kubeconfig !== undefined && { REALMKEEPER_KUBECONFIG: options.kubeconfig }),
-      // What is measured is the work of an answer, not of its log line.
+      // The benchmark excludes the cost of log lines.
       REALMKEEPER_LOG_LEVEL: 'error',
-      // Limits are not what is measured.
+      // Limits would refuse the load.
       REALMKEEPER_FAILED_LOGINS_PER_CLIENT: '0',
       REALMKEEPER_FAILED_LOGINS_PER_ADDRESS: '0',
       REALMKEEPER_FAILED_DECRYPTS_PER_SUBJECT: '0',
@@ -171,7 +171,7 @@ export async function end(child: ChildProcess): Promise<void> {
 /** Resident set of a process in MB. */
 export const residentMegabytes = (pid: number): number => memory(pid, 'VmRSS')
 
-/** The most that it ever was. */
+/** Peak resident set of a process in MB. */
 export const peakMegabytes = (pid: number): number => memory(pid, 'VmHWM')
 
 function memory(pid: number, what: string): number {

@@ -5,13 +5,12 @@ import type { Figure } from '../report.ts'
 import { FIELD, REALMS, USERS } from '../world.ts'
 import type { BenchWorld } from '../world.ts'
 
-// Tries are spread so that nobody else is locked by them.
+// Attempts are spread over users, so that they lock only one user.
 const FIRST_DISABLED = 100
 const DISABLED = 80
 
 /**
- * Answers that must not be told apart by their time: the medians of each kind of refusal, asked for in turns while
- * nothing else runs.
+ * Refusals whose times must not differ: the median time of each kind, measured in turns without other load.
  */
 export async function equalTimeRows(world: BenchWorld): Promise<Figure[]> {
   return [await logins(world), await clients(world), await decryptions(world)]
@@ -30,7 +29,7 @@ async function logins(world: BenchWorld): Promise<Figure> {
   }
   const wrong = { password: 'wrong password' }
   const figure = await compare(world, 'refused logins', 401, 200, {
-    'unknown user': (n) => loginCall(realm, n, { ...wrong, username: `nobody-${n}` }),
+    'unknown user': (n) => loginCall(realm, n, { ...wrong, username: `unknown-${n}` }),
     'wrong password': (n) => loginCall(realm, n % FIRST_DISABLED, wrong),
     'locked user': () => loginCall(realm, locked, wrong),
     'disabled user': (n) => loginCall(realm, FIRST_DISABLED + (n % DISABLED), wrong),
@@ -44,11 +43,11 @@ async function clients(world: BenchWorld): Promise<Figure> {
   const realm = REALMS.ES256
   return compare(world, 'refused clients', 401, 500, {
     'wrong secret': () => loginCall(realm, 0, { client_secret: 'wrong-secret-0123456789' }),
-    'unknown client': () => loginCall(realm, 0, { client_id: 'nobody' }),
+    'unknown client': () => loginCall(realm, 0, { client_id: 'unknown' }),
   })
 }
 
-/** Changed, of another field's key, of another realm: all fail in the same time. */
+/** A changed ciphertext and one of another realm fail in the same time. */
 async function decryptions(world: BenchWorld): Promise<Figure> {
   const realm = REALMS.ES256
   const [{ access_token = '' } = {}] = await logIn(world.serverPort, realm, 1, FIELD_SCOPE)
@@ -64,7 +63,7 @@ async function decryptions(world: BenchWorld): Promise<Figure> {
     return `rk1:1:${bytes.toString('base64url')}`
   }
   const decrypt = (text: string): Call => {
-    // In a batch, so that the time of decrypting is most of the time of the answer.
+    // In a batch, decryption dominates the time of the answer.
     const items = Array.from({ length: 50 }, () => ({ field: FIELD.name, ciphertext: text }))
     return fieldCall(realm, 'decrypt', access_token, { items })
   }

@@ -8,10 +8,10 @@ import type { Figure } from '../report.ts'
 import { REALMS, USERS } from '../world.ts'
 import type { BenchWorld } from '../world.ts'
 
-/** As the server: one hash a core, at most as many as libuv has threads. */
+/** As in the server: one hash per core. At most 4. */
 export const HASHES_AT_A_TIME = Math.min(availableParallelism(), 4)
 
-/** Logins beside the raw rate of the same hash in the same binding, as many at a time as the server computes. */
+/** Logins, compared with the raw rate of the same hash in the same binding with the server's parallelism. */
 export async function loginRows(world: BenchWorld): Promise<Figure[]> {
   const rates: { ours: number[]; floor: number[] } = { ours: [], floor: [] }
   let user = 0
@@ -31,9 +31,9 @@ export async function loginRows(world: BenchWorld): Promise<Figure[]> {
   return [atLeast('login', median(rates.ours), median(rates.floor), 85, '/s')]
 }
 
-/** Hashes per second in a process that does nothing else, `concurrency` at a time. */
+/** Hashes per second of a process that only hashes, `concurrency` at a time. */
 export async function rawHashRate(seconds: number, concurrency: number): Promise<number> {
-  const script = fileURLToPath(new URL('../floor_hash.ts', import.meta.url))
+  const script = fileURLToPath(new URL('../floor/hash.ts', import.meta.url))
   const child = spawn(process.execPath, [script, String(seconds), String(concurrency)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -24,7 +24,7 @@ export async function memoryRows(world: BenchWorld): Promise<Figure[]> {
     const peak = peakMegabytes(pid)
     return [
       plain('server after all operations, resident', `${residentMegabytes(pid).toFixed(0)} MB`, '', true),
-      plain('server at its peak under all operations', `${peak.toFixed(0)} MB`, '< 250 MB', peak < 250),
+      plain('server peak under all operations', `${peak.toFixed(0)} MB`, '< 250 MB', peak < 250),
     ]
   } finally {
     await end(child)

@@ -15,7 +15,7 @@ const floorCall = (path: string, body?: string): Call => ({
   ...(body !== undefined && { body }),
 })
 
-/** Refresh beside one committed UPDATE and the same signatures. */
+/** Refresh, compared with one committed UPDATE and the same signatures. */
 export async function refreshRows(world: BenchWorld): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const algorithm of ['RS256', 'ES256'] as const) {
@@ -37,7 +37,7 @@ export async function refreshRows(world: BenchWorld): Promise<Figure[]> {
   return figures
 }
 
-/** Introspection and userinfo beside one SELECT. */
+/** Introspection and userinfo, compared with one SELECT. */
 export async function tokenRows(world: BenchWorld): Promise<Figure[]> {
   const realm = REALMS.ES256
   const tokens = (await logIn(world.serverPort, realm, CONNECTIONS)).map(({ access_token = '' }) => access_token)
@@ -55,7 +55,7 @@ export async function tokenRows(world: BenchWorld): Promise<Figure[]> {
   return figures
 }
 
-/** Encrypt and decrypt, single and in batches of 100, beside one SELECT and an echo of the same JSON. */
+/** Encrypt and decrypt, single and in batches of 100, compared with one SELECT and an echo of the same JSON. */
 export async function fieldRows(world: BenchWorld): Promise<Figure[]> {
   const realm = REALMS.ES256
   const [{ access_token = '' } = {}] = await logIn(world.serverPort, realm, 1, FIELD_SCOPE)

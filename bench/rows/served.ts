@@ -12,20 +12,20 @@ import { end, PASSWORD, startServer } from '../world.ts'
 import type { BenchWorld } from '../world.ts'
 
 const TIMES = 10
-/** Users of one measure each, and those that are deleted. */
+/** One user for each measurement, and the users that are deleted. */
 const USERS = 10 + TIMES
-/** Looks are close to each other; what is measured is far under this many seconds. */
-const SOON = { seconds: 60, everyMillis: 10 }
+/** The interval is short against the measured times, and the limit is long. */
+const POLLING = { seconds: 60, everyMillis: 10 }
 
-interface Place {
+interface Context {
   people: People
   /** Of the server. */
   port: number
 }
 
 /**
- * How soon the server answers by what an API server was told, the operator between them: roles from the last needed
- * decision on, and after they ended; users and clients that were changed. The median of ten, and the slowest.
+ * Seconds from a write to the API server until the answers of the server reflect it: granted roles after the last
+ * decision, ended roles, changed users and clients. Median and maximum of ten measurements.
  */
 export async function servedRows(world: BenchWorld): Promise<Figure[]> {
   if (!hasControlPlane('served')) return []
@@ -61,42 +61,42 @@ export async function servedRows(world: BenchWorld): Promise<Figure[]> {
   }
 }
 
-/** What is changed, and the seconds until every answer follows. */
-const MEASURES: Record<string, (place: Place, time: number) => Promise<number>> = {
+/** The changes; each measurement returns the seconds until the answers reflect the change. */
+const MEASURES: Record<string, (context: Context, time: number) => Promise<number>> = {
   async 'role usable after the last decision'({ people, port }, time) {
     const session = await logIn(port, REALM, 1)
     const name = `usable-${time}`
     await people.request(name)
     await people.approve(name)
-    const seconds = await eventually(() => session.mayEncrypt(), SOON)
+    const seconds = await eventually(() => session.mayEncrypt(), POLLING)
     await people.remove('roleassignments', name)
-    await eventually(async () => !(await session.hasRoles()), SOON)
+    await eventually(async () => !(await session.hasRoles()), POLLING)
     return seconds
   },
 
-  'role gone after an edit': (place, time) =>
-    untilGone(place, `edited-${time}`, (name) => place.people.edit('roleassignments', name, { roles: ['reader'] })),
+  'role gone after an edit': (context, time) =>
+    untilGone(context, `edited-${time}`, (name) => context.people.edit('roleassignments', name, { roles: ['reader'] })),
 
-  'role gone after its deletion': (place, time) =>
-    untilGone(place, `deleted-${time}`, (name) => place.people.remove('roleassignments', name)),
+  'role gone after its deletion': (context, time) =>
+    untilGone(context, `deleted-${time}`, (name) => context.people.remove('roleassignments', name)),
 
-  'role gone after its expiry'(place, time) {
-    // In whole seconds, as Kubernetes keeps times.
+  'role gone after its expiry'(context, time) {
+    // Kubernetes stores times in whole seconds.
     const expiresAt = new Date(Math.ceil(Date.now() / 1000) * 1000 + 5_000)
     const untilThen = (): Promise<void> => sleep(expiresAt.getTime() - Date.now())
-    return untilGone(place, `expiring-${time}`, untilThen, { expiresAt: expiresAt.toISOString() })
+    return untilGone(context, `expiring-${time}`, untilThen, { expiresAt: expiresAt.toISOString() })
   },
 
   async 'user renamed'({ people, port }, time) {
     const session = await logIn(port, REALM, 2)
     await people.edit('users', 'user-2', { firstName: `Name ${time}` })
-    return eventually(async () => (await session.userinfo()).given_name === `Name ${time}`, SOON)
+    return eventually(async () => (await session.userinfo()).given_name === `Name ${time}`, POLLING)
   },
 
   async 'user disabled'({ people, port }) {
     const session = await logIn(port, REALM, 3)
     await people.edit('users', 'user-3', { enabled: false })
-    const seconds = await eventually(async () => (await session.refreshStatus()) === 400, SOON)
+    const seconds = await eventually(async () => (await session.refreshStatus()) === 400, POLLING)
     await people.edit('users', 'user-3', { enabled: true })
     await eventually(() => canLogIn(port, REALM, 3), { seconds: 60 })
     return seconds
@@ -105,15 +105,15 @@ const MEASURES: Record<string, (place: Place, time: number) => Promise<number>> 
   async 'password changed'({ people, port }, time) {
     const session = await logIn(port, REALM, 4, time === 0 ? PASSWORD : `password ${time - 1}`)
     await people.setPassword(4, `password ${time}`)
-    // Its sessions end with it. Trying the new one all the time would be taken for guessing.
-    const seconds = await eventually(async () => (await session.refreshStatus()) === 400, SOON)
+    // A changed password ends the sessions. Polling with the new password would count as guessing.
+    const seconds = await eventually(async () => (await session.refreshStatus()) === 400, POLLING)
     if (!(await canLogIn(port, REALM, 4, `password ${time}`))) throw new Error('the new password is not served')
     return seconds
   },
 
   async 'client disabled'({ people, port }) {
     await people.edit('clients', 'shop', { enabled: false })
-    const seconds = await eventually(async () => !(await canLogIn(port, REALM, 5)), SOON)
+    const seconds = await eventually(async () => !(await canLogIn(port, REALM, 5)), POLLING)
     await people.edit('clients', 'shop', { enabled: true })
     await eventually(() => canLogIn(port, REALM, 5), { seconds: 60 })
     return seconds
@@ -123,13 +123,13 @@ const MEASURES: Record<string, (place: Place, time: number) => Promise<number>> 
     const user = USERS - 1 - time
     const session = await logIn(port, REALM, user)
     await people.remove('users', `user-${user}`)
-    return eventually(async () => (await session.refreshStatus()) === 400, SOON)
+    return eventually(async () => (await session.refreshStatus()) === 400, POLLING)
   },
 }
 
-/** Seconds until new tokens lack roles that were granted, introspection of an old one does, and it decrypts no more. */
+/** Seconds until new tokens lack the granted roles, and until an old token shows no roles and cannot decrypt. */
 async function untilGone(
-  { people, port }: Place,
+  { people, port }: Context,
   name: string,
   change: (name: string) => Promise<void>,
   spec: object = {},
@@ -137,10 +137,10 @@ async function untilGone(
   const session = await logIn(port, REALM, 1)
   await people.request(name, spec)
   await people.approve(name)
-  await eventually(() => session.mayEncrypt(), SOON)
+  await eventually(() => session.mayEncrypt(), POLLING)
   const isGoneFromOld = await session.keepToken()
   await change(name)
-  const seconds = await eventually(async () => (await isGoneFromOld()) && !(await session.hasRoles()), SOON)
+  const seconds = await eventually(async () => (await isGoneFromOld()) && !(await session.hasRoles()), POLLING)
   await people.remove('roleassignments', name)
   return seconds
 }

@@ -3,7 +3,7 @@ import { median, plain } from '../report.ts'
 import { end, residentMegabytes, startServer } from '../world.ts'
 import type { BenchWorld } from '../world.ts'
 
-/** How soon a server is ready, and what it holds when idle. The floor is Node itself doing nothing. */
+/** Duration of a server's start, and its memory when idle. */
 export async function startupRows(world: BenchWorld): Promise<Figure[]> {
   const options = { databaseUrl: world.databaseUrl, keyringDir: `${world.directory}/keyrings` }
   const cold: number[] = []

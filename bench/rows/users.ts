@@ -13,8 +13,8 @@ export const USERS = 10_000
 const FILES = 100
 
 /**
- * 10,000 Users from manifests, beside the time that their password hashes take on all cores; then a warm restart, a
- * change of 100 of them, and what the operator holds.
+ * Reconciles 10,000 Users from manifests, compared with the time of their password hashes on all cores. Then a warm
+ * restart, a change of 100 Users, and the memory of the operator.
  */
 export async function userRows(world: BenchWorld): Promise<Figure[]> {
   const dir = `${world.directory}/manifests`
@@ -48,13 +48,13 @@ export async function userRows(world: BenchWorld): Promise<Figure[]> {
   return [
     atMost(`${USERS} Users`, seconds, { hashes }, 130),
     plain('warm restart, nothing changed', `${readyAgain.toFixed(1)} s`, '< 10 s', readyAgain < 10),
-    plain('rows written by it', `${written}`, '0', written === 0),
+    plain('rows written by the restart', `${written}`, '0', written === 0),
     plain('100 Users changed, in rows after', `${changed.toFixed(2)} s`, '< 2 s', changed < 2),
     plain(`operator with ${USERS}, resident`, `${resident.toFixed(0)} MB`, '< 300 MB', resident < 300),
   ]
 }
 
-/** What the password hashes of all Users take on all cores. */
+/** Seconds of the password hashes of all Users on all cores. */
 export async function hashSeconds({ duration }: BenchWorld): Promise<number> {
   return USERS / (await rawHashRate(Math.max(10, duration), HASHES_AT_A_TIME))
 }

@@ -1,8 +1,8 @@
-// The floor of a login: argon2id with the parameters of the bench's realms, and nothing else.
-// Usage: floor_hash.ts SECONDS CONCURRENCY; prints hashes per second.
+// The floor of a login: argon2id only, with the parameters of the benchmark's realms.
+// Usage: hash.ts SECONDS CONCURRENCY; prints hashes per second.
 import { verify } from 'argon2'
-import { hashPassword } from '../test/support/world.ts'
-import { HASHING, PASSWORD } from './world.ts'
+import { hashPassword } from '../../test/support/world.ts'
+import { HASHING, PASSWORD } from '../world.ts'
 
 const [seconds = 1, concurrency = 1] = process.argv.slice(2).map(Number)
 const hash = await hashPassword(PASSWORD, HASHING)

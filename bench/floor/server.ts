@@ -1,9 +1,9 @@
-// The floor that the server is measured against: a bare Koa handler with the database work and the signatures that
-// cannot be saved, and nothing else. Usage: floor_server.ts DATABASE_URL PORT
+// The floor of the server: a bare Koa handler with only the necessary SQL statements and signatures.
+// Usage: server.ts DATABASE_URL PORT
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import Koa from 'koa'
-import { createPool } from '../store/db.ts'
+import { createPool } from '../../store/db.ts'
 
 const [databaseUrl = '', port = '0'] = process.argv.slice(2)
 const pool = createPool({ connectionString: databaseUrl, applicationName: 'floor' })
@@ -20,7 +20,7 @@ const claims = Buffer.from(JSON.stringify({ claims: 'c'.repeat(500) })).toString
 const jws = (key: KeyObject): string =>
   `${claims}.${sign('sha256', Buffer.from(claims), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
 
-/** What a refresh signs: an access token and an ID token, and a MAC over the refresh token. */
+/** The signatures of a refresh: an access token, an ID token, and a MAC over the refresh token. */
 function tokens(key: KeyObject): object {
   const refreshToken = `${claims}.${createHmac('sha512', mac).update(claims).digest('base64url')}`
   return { access_token: jws(key), id_token: jws(key), refresh_token: refreshToken }
