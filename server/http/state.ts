@@ -27,8 +27,9 @@ export function sendAnswer(ctx: HttpContext, { status, headers, body, cause }: H
   ctx.status = status
   if (headers) ctx.set(headers)
   if (body) {
+    // As text, because Koa would add a charset to the type of an object.
     ctx.set('Content-Type', 'application/json')
-    ctx.body = body
+    ctx.body = JSON.stringify(body)
   }
   ctx.state.cause = cause
 }

@@ -70,6 +70,11 @@ describe('row 2, 10: what kind of body', () => {
     expect(statusOf(await sendRaw(server.url, request))).toBe(415)
   })
 
+  test.for(['identity', 'Identity'])('Content-Encoding: %s is accepted', async (encoding) => {
+    const headers = { ...FORM, 'content-encoding': encoding }
+    expect(await server.request('token', { body: LOGIN, headers })).toMatchObject({ status: 200 })
+  })
+
   test.for(['charset=utf-8', 'charset=UTF-8', 'charset="Utf-8"', 'charset=UTF8', 'foo=bar'])(
     '%s is accepted',
     async (parameter) => {
@@ -250,6 +255,7 @@ describe('row 16: realms that are none', () => {
     '%F0%9F%94%91',
     "acme'--",
     ':realm',
+    'acme#',
     '',
   ])('%s', async (realm) => {
     const request = `POST ${TOKEN.replace('acme', realm)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`
