@@ -14,7 +14,7 @@ describe('the policies as an API server stores them', () => {
   })
   afterAll(() => plane?.stop())
 
-  // The operator compares them, so nothing may be left for the API server to add.
+  // The operator compares them, so the shipped specs must hold every field that the API server defaults.
   test.for([...POLICIES, ...POLICY_BINDINGS].map((each) => [each.kind, each.metadata.name, each] as const))(
     '%s %s is stored as it is shipped',
     async ([kind, name, shipped]) => {

@@ -7,7 +7,7 @@ import { makeWorld, startCluster, verdict } from './world.ts'
 import type { Cluster, Stored, World } from './world.ts'
 import { condition, entry, jsonStatus, mergeStatus } from './writes.ts'
 
-describe('what admission lets through', () => {
+describe('writes with all policies', () => {
   let cluster: Cluster
   let world: World
   let restored: Stored[]
@@ -24,11 +24,11 @@ describe('what admission lets through', () => {
     expect(verdict(await run(world))).toBe('passes')
   })
 
-  test.for(ATTACKS)('is refused: $name', async ({ run, said }) => {
+  test.for(ATTACKS)('is refused: $name', async ({ run, refusal }) => {
     const { status, body } = await run(world)
     expect({ status, message: body.message }).toEqual({
       status: expect.toBeOneOf([403, 422]),
-      message: expect.stringContaining(said),
+      message: expect.stringContaining(refusal),
     })
   })
 
@@ -37,12 +37,12 @@ describe('what admission lets through', () => {
     expect(verdict(await jsonStatus(world.who('operator'), restored[0], [remove]))).toBe('passes')
   })
 
-  test('passes: an approver decides on a restored object, in the place of what was restored with it', async () => {
+  test('passes: an approver replaces the decisions that were restored with an object', async () => {
     const status = { approvals: null, conditions: [condition(restored[1], 'amy', { type: 'Denied' })] }
     expect(verdict(await mergeStatus(world.who('amy'), restored[1], status))).toBe('passes')
   })
 
-  test('is refused: an old decision counts as no decision on the object at hand', async () => {
+  test('is refused: a decision with the uid of another object', async () => {
     const object = await world.request()
     const status = { approvals: [entry(object, 'ann', { observedUID: restored[0].metadata.uid })] }
     const { body } = await mergeStatus(world.who('ann'), object, status)
@@ -50,7 +50,7 @@ describe('what admission lets through', () => {
   })
 })
 
-/** A request with decisions on the object that it was before a restore; as things are while there are no policies. */
+/** A request whose decisions name the uid before a restore. Works only without policies. */
 async function restore(world: World): Promise<Stored> {
   const request = await world.request()
   const observedUID = 'of-a-backup'

@@ -7,9 +7,9 @@ import { world } from '../operator/role_assignment/world.ts'
 import type { World } from '../operator/role_assignment/world.ts'
 import type { Stored } from './world.ts'
 
-/** What `decide` needs beside the object: a realm in which everything is governed, and Alice. */
+/** The input of `decide` apart from the object: a governed realm and the User alice. */
 export interface Surroundings extends Pick<World, 'recorded' | 'realm' | 'enforcement'> {
-  /** What the operator remembers of each uid. */
+  /** The stored state of each uid. */
   rows: ReadonlyMap<string, Granted>
 }
 
@@ -19,7 +19,7 @@ export function surroundings(requiredApprovals: number): Surroundings {
   return { rows: new Map(), recorded: [], realm: { ...realm, governance }, enforcement }
 }
 
-/** What the operator makes of an object as the API server has it. It remembers by rows, which are kept in `around`. */
+/** The operator's decision on an object of the API server. `around` keeps the stored state. */
 export function decidedOn(object: Stored, around: Surroundings): DecisionResult {
   const { metadata, spec, status = {} } = object
   const { uid, generation, namespace, name, deletionTimestamp } = metadata
@@ -51,6 +51,6 @@ export function decidedOn(object: Stored, around: Surroundings): DecisionResult 
 }
 
 /** `reason: role, role` */
-export function said({ ready, roles }: DecisionResult): string {
+export function summaryOf({ ready, roles }: DecisionResult): string {
   return `${ready.reason}: ${roles.map(({ role }) => role).join(' ')}`.trimEnd()
 }

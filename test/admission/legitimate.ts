@@ -15,35 +15,35 @@ import {
   ready,
 } from './writes.ts'
 
-/** A write that has to pass; a step on the way that is refused fails the test as well. */
+/** A write that has to pass. A refused preparing step fails the test as well. */
 export interface Legitimate {
   name: string
   run: (world: World) => Promise<Answer>
 }
 
-/** Passes on what was answered, so that a table may use it as a step. */
+/** Resolves with the object of an answer; rejects for a refusal. */
 export async function done(answer: Promise<Answer>): Promise<Stored> {
   const { status, body } = await answer
   if (status >= 300) throw new Error(`${status} ${body.message}`)
   return body
 }
 
-/** A fresh request that the operator has looked at. */
-export async function lookedAt(world: World, overrides?: Parameters<World['request']>[0]): Promise<Stored> {
+/** A new request with the operator's status. */
+export async function resolvedRequest(world: World, overrides?: Parameters<World['request']>[0]): Promise<Stored> {
   const request = await world.request(overrides)
   const status = { observedGeneration: 1, conditions: [ready(request)], granted: { generation: 1 } }
   return done(applyStatus(world.who('operator'), request, status))
 }
 
-/** One that Ann has approved by an entry. */
+/** A request that Ann has approved by an entry. */
 export async function approvedByAnn(world: World): Promise<Stored> {
-  const request = await lookedAt(world)
+  const request = await resolvedRequest(world)
   return done(applyStatus(world.who('ann'), request, { approvals: [entry(request, 'ann')] }))
 }
 
-/** One that Ann has approved by a condition, beside Ready. */
+/** A request that Ann has approved by a condition. */
 export async function approvedByCondition(world: World): Promise<Stored> {
-  const request = await lookedAt(world)
+  const request = await resolvedRequest(world)
   const add = { op: 'add', path: '/status/conditions/-', value: condition(request, 'ann') }
   return done(jsonStatus(world.who('ann'), request, [add]))
 }
@@ -62,16 +62,16 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'an approver who drops Ready that way is let through',
+    name: 'an approver who drops Ready with that patch',
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       return mergeStatus(world.who('ann'), request, { conditions: [condition(request, 'ann')] })
     },
   },
   {
     name: 'the operator puts Ready back',
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       await done(mergeStatus(world.who('ann'), request, { conditions: [condition(request, 'ann')] }))
       return applyStatus(world.who('operator'), request, { conditions: [ready(request)] })
     },
@@ -79,7 +79,7 @@ export const LEGITIMATE: Legitimate[] = [
   {
     name: 'an approver adds the condition with a json-patch',
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       const add = { op: 'add', path: '/status/conditions/-', value: condition(request, 'ann') }
       return jsonStatus(world.who('ann'), request, [add])
     },
@@ -87,20 +87,20 @@ export const LEGITIMATE: Legitimate[] = [
   {
     name: 'an approver replaces the status with their entry in it',
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       return putStatus(world.who('ann'), request, { ...request.status, approvals: [entry(request, 'ann')] })
     },
   },
   {
     name: 'an approver applies an entry with a comment',
     async run(world) {
-      const request = await lookedAt(world)
-      const said = { comment: 'asked her in person', decidedAt: '2026-01-01T00:00:00Z' }
-      return applyStatus(world.who('ann'), request, { approvals: [entry(request, 'ann', said)] })
+      const request = await resolvedRequest(world)
+      const remarks = { comment: 'asked her in person', decidedAt: '2026-01-01T00:00:00Z' }
+      return applyStatus(world.who('ann'), request, { approvals: [entry(request, 'ann', remarks)] })
     },
   },
   {
-    name: 'a second approver applies another entry beside it',
+    name: 'a second approver applies another entry',
     async run(world) {
       const request = await approvedByAnn(world)
       const answer = await applyStatus(world.who('amy'), request, { approvals: [entry(request, 'amy')] })
@@ -117,14 +117,14 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'an entry beside one’s own condition',
+    name: 'an entry of an approver who has written a condition',
     async run(world) {
       const request = await approvedByCondition(world)
       return applyStatus(world.who('ann'), request, { approvals: [entry(request, 'ann')] })
     },
   },
   {
-    name: 'an approver tries with a dry run',
+    name: 'an approver approves with a dry run',
     async run(world) {
       const request = await world.request()
       const status = { conditions: [condition(request, 'ann')] }
@@ -142,7 +142,7 @@ export const LEGITIMATE: Legitimate[] = [
   {
     name: 'an approver denies by an entry',
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       const approvals = [entry(request, 'ann', { decision: 'Denied', comment: 'no need' })]
       return applyStatus(world.who('ann'), request, { approvals })
     },
@@ -155,7 +155,7 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'another approver puts Denied in the place of Approved',
+    name: 'another approver replaces Approved with Denied',
     async run(world) {
       const request = await approvedByCondition(world)
       const denied = condition(request, 'amy', { type: 'Denied' })
@@ -163,14 +163,14 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'an approver decides anew on another generation, and drops outdated entries on the way',
+    name: 'an approver decides on another generation and drops outdated entries with the same write',
     async run(world) {
       const request = await edited(world, await approvedByAnn(world))
       return mergeStatus(world.who('amy'), request, { approvals: [entry(request, 'amy')] })
     },
   },
   {
-    name: 'an approver puts a new condition in the place of an outdated one',
+    name: 'an approver replaces an outdated condition',
     async run(world) {
       const request = await edited(world, await approvedByCondition(world))
       const [ready] = request.status.conditions
@@ -192,14 +192,14 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'somebody decides on what somebody with a longer name asked for',
+    name: 'an approver decides on a request of a user whose name begins with theirs',
     async run(world) {
       const request = await world.request({ spec: { requestedBy: 'ann-marie' } })
       return mergeStatus(world.who('ann'), request, { conditions: [condition(request, 'ann')] })
     },
   },
   {
-    name: 'an author who may approve decides on what others ask for',
+    name: 'an author who may approve decides on requests of others',
     async run(world) {
       const request = await world.request()
       return mergeStatus(world.who('dora'), request, { conditions: [condition(request, 'dora')] })
@@ -221,12 +221,12 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'an author asks in their own name',
+    name: 'an author requests in their own name',
     run: ({ who, home }) =>
       who('carol').call('POST', `${API}/namespaces/${home}/roleassignments`, assignment('carols-own')),
   },
   {
-    name: 'an author edits what they asked for',
+    name: 'an author edits their own request',
     async run(world) {
       return merge(world.who('carol'), await world.request(), { spec: { roles: ['auditor'] } })
     },
@@ -238,7 +238,7 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'labels, annotations and finalizers of what others ask for are no question of deciding',
+    name: 'an author changes labels, annotations and finalizers of requests of others',
     async run(world) {
       const metadata = { labels: { team: 'a' }, annotations: { note: 'b' }, finalizers: ['example.com/kept'] }
       return merge(world.who('mallory'), await approvedByAnn(world), { metadata })
@@ -253,7 +253,7 @@ export const LEGITIMATE: Legitimate[] = [
   {
     name: 'GitOps submits and edits for others',
     async run(world) {
-      return merge(world.who('gitops'), await world.request(), { spec: { requestedBy: 'somebody' } })
+      return merge(world.who('gitops'), await world.request(), { spec: { requestedBy: 'another-user' } })
     },
   },
   {
@@ -266,7 +266,7 @@ export const LEGITIMATE: Legitimate[] = [
       ),
   },
   {
-    name: 'the operator reports beside entries of approvers',
+    name: 'the operator writes status while approvers have entries',
     async run(world) {
       const request = await approvedByAnn(world)
       const conditions = [ready(request, { reason: 'QuorumNotReached' })]
@@ -274,14 +274,14 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'the operator drops entries on former generations',
+    name: 'the operator drops entries of earlier generations',
     async run(world) {
       const request = await edited(world, await approvedByAnn(world))
       return jsonStatus(world.who('operator'), request, [{ op: 'remove', path: '/status/approvals/0' }])
     },
   },
   {
-    name: 'the operator adds its finalizer to what others ask for',
+    name: 'the operator adds its finalizer to requests',
     async run(world) {
       return merge(world.who('operator'), await world.request(), {
         metadata: { finalizers: ['realmkeeper.io/cleanup'] },
@@ -304,7 +304,7 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'the owner of a realm asks for more approvals',
+    name: 'the owner of a realm raises requiredApprovals',
     async run({ who, home }) {
       const path = `${API}/namespaces/${home}/realms`
       const made = await who('carol').do('POST', path, realm('stricter', { enabled: false }))
@@ -320,21 +320,21 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
-    name: 'an approver of a realm asks for fewer approvals',
+    name: 'an approver of a realm lowers requiredApprovals',
     async run({ who, home }) {
       const made = await who('dora').do('POST', `${API}/namespaces/${home}/realms`, realm('laxer'))
       return merge(who('dora'), made, { spec: { identityGovernance: { enabled: true, requiredApprovals: 1 } } })
     },
   },
   {
-    name: 'an author makes a user without a subject, and edits it',
+    name: 'an author creates a user without a subject and edits it',
     async run({ who, home }) {
       const made = await who('carol').do('POST', `${API}/namespaces/${home}/users`, user('plain'))
       return merge(who('carol'), made, { spec: { email: 'plain@example.com' } })
     },
   },
   {
-    name: 'who may set subjects does so, and others edit the user afterwards',
+    name: 'an account with set-subject sets a subject, and others edit the user afterwards',
     async run({ who, home }) {
       const body = user('migrated', { subject: 'from-elsewhere' })
       const made = await who('sue').do('POST', `${API}/namespaces/${home}/users`, body)

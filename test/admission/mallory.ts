@@ -13,11 +13,11 @@ import {
   ready,
 } from './writes.ts'
 
-/** Roles that nobody would approve, and one that is. */
+/** Roles that no approver approves, and one that Ann approves. */
 export const GATED = ['manager', 'svc-realm-admin', '_svc_dob.selfdecrypt']
 export const HARMLESS = 'auditor'
 
-/** What a write is made of. Mallory may do everything with RoleAssignments and their status, except approve. */
+/** The input of a random write. Mallory has all rights on RoleAssignments and their status except `approve`. */
 export interface Turn {
   mallory: Account
   object: Stored
@@ -26,7 +26,7 @@ export interface Turn {
 
 export type Write = (turn: Turn) => Promise<Answer>
 
-/** Forged or not: names, generations and uids as they are, were, or will be. */
+/** Real or forged: present, earlier and later names, generations and uids. */
 function forgedEntry({ object, random }: Turn): Stored {
   const { generation } = object.metadata
   return entry(object, pick(['mallory', 'ann', 'amy', 'Ann'], random), {
@@ -48,7 +48,7 @@ function forgedGrant({ object }: Turn): object {
   return { generation, listedRoles: GATED, serving: { ...grant, ...times }, sub: uid }
 }
 
-/** One of each kind; the object may be outdated. */
+/** One write of each kind; the object may be outdated. */
 export const MALLORYS: Write[] = [
   function editsRoles({ mallory, object, random }) {
     const roles = pick([[HARMLESS], [HARMLESS], [HARMLESS, pick(GATED, random)], [pick(GATED, random)]], random)
@@ -153,7 +153,7 @@ export const MALLORYS: Write[] = [
   },
 ]
 
-/** The same through a version without a status subresource and with no schema, where one is served. */
+/** Writes through a version without a status subresource and without a schema. */
 export const THROUGH_LAX: Write[] = [
   function editsThroughLax({ mallory, object, random }) {
     const spec = { roles: [pick(GATED, random)] }
@@ -169,7 +169,7 @@ export function pick<Item>(items: readonly Item[], random: () => number): Item {
   return items[Math.floor(random() * items.length)]!
 }
 
-/** mulberry32: 0 … 1, the same numbers for the same seed. */
+/** mulberry32: numbers from 0 to 1, equal for equal seeds. */
 export function generator(seed: number): () => number {
   let state = seed >>> 0
   return () => {

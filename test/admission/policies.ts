@@ -11,7 +11,7 @@ export const KINDS = {
   ValidatingAdmissionPolicyBinding: `${API}/validatingadmissionpolicybindings`,
 }
 
-/** Creates policies and bindings, those of the product unless told otherwise. They act up to a second later. */
+/** Creates policies and bindings, by default the shipped ones. They are in force up to a second later. */
 export async function installPolicies(
   admin: Account,
   objects: readonly (AdmissionPolicy | AdmissionPolicyBinding)[] = [...POLICIES, ...POLICY_BINDINGS],
@@ -19,7 +19,7 @@ export async function installPolicies(
   await Promise.all(objects.map((object) => admin.do('POST', KINDS[object.kind], object)))
 }
 
-/** Deletes the policies of the product and their bindings. They act up to a second longer. */
+/** Deletes the shipped policies and bindings. They stay in force for up to a second. */
 export async function removePolicies(admin: Account): Promise<void> {
   const objects = [...POLICIES, ...POLICY_BINDINGS]
   await Promise.all(objects.map(({ kind, metadata }) => admin.do('DELETE', `${KINDS[kind]}/${metadata.name}`)))

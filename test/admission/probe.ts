@@ -3,14 +3,14 @@ import { API } from './world.ts'
 import type { World } from './world.ts'
 import { condition, merge, mergeStatus, pathOf, ready } from './writes.ts'
 
-/** One write for each policy, and a second one for the decisions, that it refuses as long as it acts. */
+/** A write that a policy refuses while it is in force. */
 type Probe = (world: World) => Promise<Answer>
 
 const PROBES: Record<string, Probe> = {
   'realmkeeper-roleassignment-decisions': async (world) => {
     const request = await world.request()
     return mergeStatus(world.who('mallory'), request, {
-      // Against the rule on who decides, and against the one on what is the operator's: tests remove one at a time.
+      // Violates the rule on approvers and the rule on operator conditions, because tests remove one rule at a time.
       conditions: [condition(request, 'mallory'), ready(request)],
     })
   },
@@ -31,14 +31,14 @@ const PROBES: Record<string, Probe> = {
       apiVersion: 'realmkeeper.io/v1alpha1',
       kind: 'User',
       metadata: { name: 'probe' },
-      spec: { realmRef: { name: 'acme' }, username: 'probe', subject: 'somebody-else' },
+      spec: { realmRef: { name: 'acme' }, username: 'probe', subject: 'another-user' },
     }),
 }
 
-/** The policies of the product. */
+/** The shipped policies. */
 export const POLICY_NAMES: readonly string[] = Object.keys(PROBES)
 
-/** Resolves when the API server holds everybody to the policies named: it learns of each by itself. */
+/** Resolves when the named policies are in force. The API server learns of each independently. */
 export async function untilActing(world: World, names: readonly string[] = POLICY_NAMES): Promise<void> {
   for (const name of names) await untilRefused(name, PROBES[name]!, world)
 }

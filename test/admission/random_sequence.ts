@@ -14,8 +14,8 @@ const WRITES = 20
 export interface Sequence {
   number: number
   writes: readonly Write[]
-  /** Whether policies hold Mallory to the rules. Where they do not, nothing has to be as Ann wants it. */
-  isHeld: boolean
+  /** Whether the policies are in force. Without them, the roles need not match Ann's approvals. */
+  isEnforced: boolean
 }
 
 export interface Totals {
@@ -23,7 +23,7 @@ export interface Totals {
   refused: number
   tokens: number
   withHarmless: number
-  /** What Ann approved, as `uid/generation`. */
+  /** Ann's approvals, as `uid/generation`. */
   approved: Set<string>
 }
 
@@ -32,19 +32,19 @@ export function noTotals(): Totals {
 }
 
 /**
- * Mallory writes at random to one RoleAssignment for a player; Ann approves what asks for the harmless role alone, by
- * what she saw, which may be outdated by the time that she writes. The operator does its work beside them. Fails when
- * a token has a role that Ann never approved.
+ * Mallory makes random writes to one RoleAssignment for a player. Ann approves requests for the harmless role alone; the
+ * version that she saw may be outdated when she writes. The operator reconciles meanwhile. Fails when a token has a role
+ * that Ann never approved.
  */
 export async function play(
   world: TokenWorld,
   player: Player,
-  { number, writes, isHeld }: Sequence,
+  { number, writes, isEnforced }: Sequence,
   totals: Totals,
 ): Promise<void> {
   const { admin, mallory, ann } = world
   const random = generator(number)
-  /** The reference: generations of the present object that Ann approved, and that may still give what they gave. */
+  /** The reference: approved generations of the present object whose grant may still be in effect. */
   let allowed = new Set<string>()
   const story: string[] = []
   const path = `${API}/namespaces/${HOME}/roleassignments`
@@ -56,13 +56,13 @@ export async function play(
     const chosen = pick(writes, random)
     const answer = await chosen({ mallory, object: random() < 0.2 ? outdated : object, random })
     note(chosen.name, answer)
-    await look(answer)
+    await updateObject(answer)
     const chance = random()
     if (chance < 0.2) await approve()
-    else if (chance < 0.22) await judge()
-    else if (chance < 0.28) judgeGated(await rolesNow())
+    else if (chance < 0.22) await expectReconciled()
+    else if (chance < 0.28) expectNoGated(await rolesNow())
   }
-  await judge()
+  await expectReconciled()
   await admin.call('DELETE', `${path}/${name}`)
   allowed = new Set()
   await until(async () => expect(await rolesNow()).toEqual([]))
@@ -73,7 +73,7 @@ export async function play(
     else totals.refused++
   }
 
-  /** The former one may be held by its finalizer for a moment. */
+  /** Repeats while the finalizer keeps the former object. */
   function create(): Promise<Stored> {
     const roles = random() < 0.5 ? [HARMLESS] : [pick(GATED, random)]
     const subject = { kind: 'User', name: player.user }
@@ -81,11 +81,11 @@ export async function play(
     return until(() => mallory.do('POST', path, body))
   }
 
-  /** What Mallory sees next: what a write answered, or the object as the operator and Ann left it. */
-  async function look(answer: Answer): Promise<void> {
-    const isTold = answer.status < 300 && answer.body.kind === 'RoleAssignment'
-    if (!isTold && answer.status === 403 && random() < 0.7) return
-    const { status, body } = isTold ? answer : await mallory.call('GET', `${path}/${name}`)
+  /** Updates the object that Mallory sees: from the answer of a write, or by a read. */
+  async function updateObject(answer: Answer): Promise<void> {
+    const isObject = answer.status < 300 && answer.body.kind === 'RoleAssignment'
+    if (!isObject && answer.status === 403 && random() < 0.7) return
+    const { status, body } = isObject ? answer : await mallory.call('GET', `${path}/${name}`)
     const present = status === 200 && !body.metadata.deletionTimestamp ? body : await create()
     if (present.metadata.resourceVersion === object.metadata.resourceVersion) return
     outdated = object
@@ -104,36 +104,36 @@ export async function play(
     object = answer.body
     allowed.add(`${uid}/${generation}`)
     totals.approved.add(`${uid}/${generation}`)
-    // An entry that is there already may be sent again, outdated as it is.
+    // The API server admits an outdated entry that is already present.
     const isPresent = object.metadata.generation === generation
-    if (isHeld && isPresent && random() < 0.5)
-      await until(async () => expect(await rolesNow(), told()).toEqual([HARMLESS]))
+    if (isEnforced && isPresent && random() < 0.5)
+      await until(async () => expect(await rolesNow(), storyText()).toEqual([HARMLESS]))
   }
 
-  /** When the operator has seen all that was written: no gated role, and the harmless one where Ann's word says so. */
-  async function judge(): Promise<void> {
-    if (!isHeld) return judgeGated(await rolesNow())
+  /** After the operator has reconciled all writes: no gated role, and the harmless role where Ann approved it. */
+  async function expectReconciled(): Promise<void> {
+    if (!isEnforced) return expectNoGated(await rolesNow())
     const present = await settled(admin, `${path}/${name}`)
     const { uid, generation } = present?.metadata ?? {}
-    // Status says so, whoever meddled with who owns what of it: it stands in for rows that are lost.
+    // status.granted equals the row, because it may replace a lost row, also after attacks on managedFields.
     if (present) {
       await until(async () => {
         const { status } = await admin.do('GET', `${path}/${name}`)
-        expect(status.granted, told()).toEqual(await world.remembered(uid))
+        expect(status.granted, storyText()).toEqual(await world.storedGranted(uid))
       })
     }
     const isListed = present?.spec.roles.includes(HARMLESS) === true
-    // What an edit took away does not come back by an edit.
+    // A role that an edit revoked does not come back by another edit.
     allowed = new Set([...allowed].filter((key) => isListed && key.startsWith(`${uid}/`)))
     const roles = await until(async () => {
       const now = await rolesNow()
-      // Not tried again until it is gone.
+      // A gated role fails at once.
       if (now.some((role) => GATED.includes(role))) return now
-      if (allowed.has(`${uid}/${generation}`)) expect(now, told()).toContain(HARMLESS)
-      if (allowed.size === 0) expect(now, told()).toEqual([])
+      if (allowed.has(`${uid}/${generation}`)) expect(now, storyText()).toContain(HARMLESS)
+      if (allowed.size === 0) expect(now, storyText()).toEqual([])
       return now
     })
-    judgeGated([...roles, ...(await player.introspected())])
+    expectNoGated([...roles, ...(await player.introspected())])
   }
 
   async function rolesNow(): Promise<string[]> {
@@ -143,26 +143,25 @@ export async function play(
     return roles
   }
 
-  function judgeGated(roles: string[]): void {
-    for (const role of roles) if (GATED.includes(role)) expect.fail(`${role} is in a token. ${told()}`)
+  function expectNoGated(roles: string[]): void {
+    for (const role of roles) if (GATED.includes(role)) expect.fail(`${role} is in a token. ${storyText()}`)
   }
 
-  function told(): string {
+  function storyText(): string {
     return `Sequence ${number}:\n${story.join('\n')}`
   }
 }
 
 /**
- * The object as it is when the operator has seen all that was written to it before; undefined when it is gone. The
- * operator puts Ready back when it sees that it is missing, twice because the first one may be what it was about to say
- * anyway.
+ * The object after the operator has reconciled all earlier writes; undefined when it is deleted. Removes Ready and waits
+ * until the operator writes it again, twice, because the first Ready may come from a reconcile that was already running.
  */
 async function settled(admin: Account, path: string): Promise<Stored> {
   for (let round = 0; round < 2; round++) {
     const isThere = await until(async () => {
       const { status, body } = await admin.call('GET', path)
       if (status === 404) return false
-      if (body.metadata.deletionTimestamp) throw new Error('it is not gone yet')
+      if (body.metadata.deletionTimestamp) throw new Error('the object still exists')
       const { conditions = [] } = body.status ?? {}
       const ready = conditions.findIndex(({ type }: Stored) => type === 'Ready')
       const { status: removed } = await jsonStatus(admin, body, [

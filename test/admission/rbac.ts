@@ -19,14 +19,14 @@ const writesStatus: Rule = { apiGroups: OURS, resources: ['roleassignments/statu
 const approves: Rule = { apiGroups: OURS, resources: ['roleassignments', 'realms'], verbs: ['approve'] }
 const verb = (resource: string, name: string): Rule => ({ apiGroups: OURS, resources: [resource], verbs: [name] })
 
-/** What people may do in the whole cluster. */
+/** Cluster-wide rights. */
 const CLUSTER_ROLES: Record<string, Rule[]> = {
   viewer: [reads],
   author: [reads, writes],
-  // All rights on RoleAssignments and their status, but no say.
+  // All rights on RoleAssignments and their status except approve.
   forger: [reads, writes, writesStatus],
   approver: [reads, writesStatus, approves],
-  // No say about what is in a namespace.
+  // No right to approve RoleAssignments in a namespace.
   'realm-approver': [reads, writesStatus, verb('realms', 'approve')],
   'author-and-approver': [reads, writes, writesStatus, approves],
   gitops: [reads, writes, writesStatus, verb('roleassignments', 'request-on-behalf')],
@@ -44,7 +44,7 @@ const CLUSTER_ROLES: Record<string, Rule[]> = {
   impersonator: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'], resourceNames: ['ann'] }],
 }
 
-/** Who is who. Rita and Olga have rights in some namespaces only; see `bindInWorld`. */
+/** Accounts by role. Rita and Olga have rights in some namespaces only; see `bindInWorld`. */
 const HOLDERS: Record<string, string[]> = {
   viewer: ['vic', 'rita', 'impatient'],
   author: ['carol'],
@@ -64,7 +64,7 @@ const HOLDERS: Record<string, string[]> = {
 
 const API = '/apis/rbac.authorization.k8s.io/v1'
 
-/** Creates the roles and gives them to their holders. */
+/** Creates the roles and their bindings. */
 export async function installRbac(admin: Account): Promise<void> {
   const roles = Object.entries(CLUSTER_ROLES).map(([name, rules]) =>
     admin.do('POST', `${API}/clusterroles`, { metadata: { name: `test:${name}` }, rules }),

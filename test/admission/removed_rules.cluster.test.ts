@@ -8,7 +8,7 @@ import type { Weakened } from './weakened.ts'
 import { makeWorld, startCluster, verdict } from './world.ts'
 import type { Cluster, World } from './world.ts'
 
-describe('each rule is needed', () => {
+describe('policies without one rule', () => {
   let cluster: Cluster
   const worlds = new Map<Weakened, World>()
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe('each rule is needed', () => {
   })
   afterAll(() => cluster?.stop())
 
-  test.for(WEAKENED)('an attack gets in $name', async (weakened) => {
+  test.for(WEAKENED)('an attack passes $name', async (weakened) => {
     const world = worlds.get(weakened)!
     await untilActing(world, weakened.acting)
     const refused = ATTACKS.find(({ name }) => name === weakened.refuses)
@@ -31,7 +31,7 @@ describe('each rule is needed', () => {
     expect(verdicts).toContain('passes')
   })
 
-  test('what is legitimate passes without policies at all', async () => {
+  test('legitimate writes pass without policies', async () => {
     const world = await makeWorld(cluster, 'free')
     for (const { name, run } of LEGITIMATE) expect(`${name}: ${verdict(await run(world))}`).toBe(`${name}: passes`)
   })

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decidedOn, said, surroundings } from './decided.ts'
-import { done, edited, lookedAt } from './legitimate.ts'
+import { decidedOn, summaryOf, surroundings } from './decided.ts'
+import { done, edited, resolvedRequest } from './legitimate.ts'
 import { installPolicies, removePolicies } from './policies.ts'
 import { untilActing } from './probe.ts'
 import { API, assignment, makeWorld, startCluster, verdict } from './world.ts'
 import type { Cluster, Stored, World } from './world.ts'
 import { applyStatus, condition, entry, merge, mergeStatus, pathOf, read, ready } from './writes.ts'
 
-/** Stories over several writes, with what the operator makes of the object that is left. */
+/** Sequences of writes, followed by the operator's decision on the resulting object. */
 describe('decisions on a real API server', () => {
   let cluster: Cluster
   let world: World
@@ -24,27 +24,27 @@ describe('decisions on a real API server', () => {
   }
 
   test.for([
-    ['more than the author holds', { requestedBy: 'carol', roles: ['svc-realm-admin'] }],
-    ['to the author', { requestedBy: 'carol', subject: { kind: 'User', name: 'carol' } }],
-    ['to a group with the author in it', { subject: { kind: 'Group', name: 'default-roles-acme' } }],
-  ] as const)('row 98: a request %s waits', async ([, spec]) => {
+    ['more roles than the author has', { requestedBy: 'carol', roles: ['svc-realm-admin'] }],
+    ['roles of the author', { requestedBy: 'carol', subject: { kind: 'User', name: 'carol' } }],
+    ['roles of a group that contains the author', { subject: { kind: 'Group', name: 'default-roles-acme' } }],
+  ] as const)('row 98: a request for %s waits', async ([, spec]) => {
     const path = `${API}/namespaces/${world.home}/roleassignments`
     const body = assignment('', spec)
     const metadata = { generateName: 'waits-' }
     const request = await world.who('carol').do('POST', path, { ...body, metadata })
     const around = surroundings(1)
     around.realm = { ...around.realm, namespace: world.home }
-    expect(said(decidedOn(request, around))).toBe('PendingApproval:')
+    expect(summaryOf(decidedOn(request, around))).toBe('PendingApproval:')
   })
 
-  test('row 99: a request is not born approved', async () => {
-    const body = assignment('born-approved')
+  test('row 99: a request is not created with an approval', async () => {
+    const body = assignment('created-approved')
     const path = `${API}/namespaces/${world.home}/roleassignments`
     const shown = { metadata: { generation: 1, uid: 'unknown-yet' } }
     const status = { approvals: [entry(shown, 'ann')], conditions: [condition(shown, 'ann')] }
     const request = await world.who('carol').do('POST', path, { ...body, status })
     expect(request.status).toBeUndefined()
-    expect(said(decidedOn(request, surroundings(1)))).toBe('PendingApproval:')
+    expect(summaryOf(decidedOn(request, surroundings(1)))).toBe('PendingApproval:')
   })
 
   test('row 99: an edit does not approve', async () => {
@@ -67,8 +67,8 @@ describe('decisions on a real API server', () => {
     ['dora', 'dora'],
     ['ANN', 'ann'],
     ['greg', 'platform'],
-  ] as const)('row 101: %s does not approve what %s asks for', async ([name, requestedBy]) => {
-    const request = await lookedAt(world, { spec: { requestedBy } })
+  ] as const)('row 101: %s cannot approve a request by %s', async ([name, requestedBy]) => {
+    const request = await resolvedRequest(world, { spec: { requestedBy } })
     const byEntry = await applyStatus(world.who(name), request, { approvals: [entry(request, name)] })
     expect(verdict(byEntry)).toMatch(/^403 .*the requester cannot decide$/)
     const byCondition = await mergeStatus(world.who(name), request, { conditions: [condition(request, name)] })
@@ -79,7 +79,7 @@ describe('decisions on a real API server', () => {
     ['row 102: GitOps', 'gitops'],
     ['row 103: the operator', 'operator'],
   ] as const)('%s does not decide', async ([, who]) => {
-    const request = await lookedAt(world)
+    const request = await resolvedRequest(world)
     const account = world.who(who)
     for (const status of [
       { approvals: [entry(request, account.name)] },
@@ -89,8 +89,8 @@ describe('decisions on a real API server', () => {
       expect(verdict(await mergeStatus(account, request, status))).toMatch(/^403 .*needs the verb approve/)
   })
 
-  test('row 104: an approver says nothing of the operator’s; a Ready that went by a merge patch comes back', async () => {
-    const request = await lookedAt(world)
+  test('row 104: an approver cannot write conditions of the operator; a Ready removed by a merge patch comes back', async () => {
+    const request = await resolvedRequest(world)
     const granted = ready(request, { status: 'True', reason: 'Granted' })
     const conditions = [granted, condition(request, 'ann')]
     expect(verdict(await mergeStatus(world.who('ann'), request, { conditions }))).toMatch(
@@ -102,7 +102,7 @@ describe('decisions on a real API server', () => {
     expect(after.status.conditions.map(({ type }: Stored) => type).toSorted()).toEqual(['Approved', 'Ready'])
   })
 
-  test('row 105: the approver of one realm decides for no other, the owner of a namespace for no Realm elsewhere', async () => {
+  test('row 105: the approver of one realm cannot decide for another, nor the owner of a namespace for a Realm in another namespace', async () => {
     const { away } = world
     const attempts: [string, Stored][] = [
       ['rita', await world.request({ realm: 'globex' })],
@@ -125,7 +125,7 @@ describe('decisions on a real API server', () => {
     expect(answer.status).toBe(422)
   })
 
-  test('row 106: what covers the present generation is neither doubled, removed nor changed', async () => {
+  test('row 106: a decision on the present generation cannot be doubled, removed or changed', async () => {
     const request = await world.request()
     const own = condition(request, 'ann')
     await done(mergeStatus(world.who('ann'), request, { conditions: [own] }))
@@ -135,32 +135,32 @@ describe('decisions on a real API server', () => {
     expect((await read(world.who('ann'), request)).status.conditions).toEqual([own])
   })
 
-  test('row 107: after an edit what is still listed stays, what is added waits, what is removed goes', async () => {
+  test('row 107: after an edit, roles still listed stay, added roles wait, removed roles are revoked', async () => {
     const around = surroundings(1)
     const request = await approve(await world.request({ spec: { roles: ['editor', 'auditor'] } }))
-    expect(said(decidedOn(request, around))).toBe('Granted: auditor editor viewer')
+    expect(summaryOf(decidedOn(request, around))).toBe('Granted: auditor editor viewer')
 
     const spec = { roles: ['auditor', '_svc_dob.selfdecrypt'] }
     const after = await done(merge(world.who('gitops'), request, { spec }))
-    expect(said(decidedOn(after, around))).toBe('PendingApproval: auditor')
+    expect(summaryOf(decidedOn(after, around))).toBe('PendingApproval: auditor')
     const again = await applyStatus(world.who('ann'), after, request.status)
     expect(verdict(again)).toBe('passes')
-    expect(said(decidedOn(again.body, around))).toBe('PendingApproval: auditor')
+    expect(summaryOf(decidedOn(again.body, around))).toBe('PendingApproval: auditor')
   })
 
-  test('row 108: an edit back does not bring back what went', async () => {
+  test('row 108: an edit back does not restore revoked roles', async () => {
     const around = surroundings(1)
     const request = await approve(await world.request({ spec: { roles: ['editor', 'auditor'] } }))
     decidedOn(request, around)
     const less = await done(merge(world.who('gitops'), request, { spec: { roles: ['auditor'] } }))
     decidedOn(less, around)
     const back = await done(merge(world.who('gitops'), less, { spec: { roles: ['editor', 'auditor'] } }))
-    expect(said(decidedOn(back, around))).toBe('PendingApproval: auditor')
-    expect(said(decidedOn(await approve(back), around))).toBe('Granted: auditor editor viewer')
+    expect(summaryOf(decidedOn(back, around))).toBe('PendingApproval: auditor')
+    expect(summaryOf(decidedOn(await approve(back), around))).toBe('Granted: auditor editor viewer')
   })
 
-  test('row 109: an approval of a former generation, or of a former resourceVersion, is refused', async () => {
-    const seen = await lookedAt(world)
+  test('row 109: an approval of an earlier generation or resourceVersion is refused', async () => {
+    const seen = await resolvedRequest(world)
     const present = await edited(world, seen)
     const stale = await applyStatus(world.who('ann'), seen, { approvals: [entry(seen, 'ann')] })
     expect(verdict(stale)).toMatch(/^422 .*observedGeneration: 2, observedUID: /)
@@ -177,45 +177,45 @@ describe('decisions on a real API server', () => {
     expect(answer.status).toBe(409)
   })
 
-  test('row 110: an object that was made anew starts from nothing, also while an approver looks', async () => {
+  test('row 110: a re-created object starts from an empty state, also while an approver reviews it', async () => {
     const around = surroundings(1)
     const seen = await approve(await world.request({ spec: { roles: ['auditor'] } }))
-    expect(said(decidedOn(seen, around))).toBe('Granted: auditor')
+    expect(summaryOf(decidedOn(seen, around))).toBe('Granted: auditor')
     await world.who('gitops').do('DELETE', pathOf(seen))
-    const anew = await world.request({ metadata: { name: seen.metadata.name } })
-    expect(said(decidedOn(anew, around))).toBe('PendingApproval:')
+    const recreated = await world.request({ metadata: { name: seen.metadata.name } })
+    expect(summaryOf(decidedOn(recreated, around))).toBe('PendingApproval:')
     const answer = await applyStatus(world.who('amy'), seen, { approvals: [entry(seen, 'amy')] })
     expect(verdict(answer)).toMatch(/^422 .*a decision must name the version that it covers/)
   })
 
-  test('row 110: a status that is restored with its object approves nothing', async () => {
+  test('row 110: a status restored with its object approves nothing', async () => {
     const seen = await approve(await world.request({ spec: { roles: ['auditor'] } }))
     await world.who('gitops').do('DELETE', pathOf(seen))
-    const anew = await world.request({ metadata: { name: seen.metadata.name }, spec: { roles: ['auditor'] } })
+    const recreated = await world.request({ metadata: { name: seen.metadata.name }, spec: { roles: ['auditor'] } })
     for (const who of ['gitops', 'ann', 'star'])
-      expect((await mergeStatus(world.who(who), anew, seen.status)).status).toBeOneOf([403, 422])
+      expect((await mergeStatus(world.who(who), recreated, seen.status)).status).toBeOneOf([403, 422])
   })
 
-  test('row 111: labels, annotations and finalizers are no edit', async () => {
+  test('row 111: labels, annotations and finalizers make no new generation', async () => {
     const around = surroundings(1)
     const request = await approve(await world.request({ spec: { roles: ['auditor'] } }))
     decidedOn(request, around)
     const metadata = { labels: { a: 'b' }, annotations: { c: 'd' }, finalizers: ['example.com/kept'] }
     const after = await done(merge(world.who('mallory'), request, { metadata }))
     expect(after.metadata.generation).toBe(1)
-    expect(said(decidedOn(after, around))).toBe('Granted: auditor')
+    expect(summaryOf(decidedOn(after, around))).toBe('Granted: auditor')
   })
 
-  test('row 112: a role that is widened later waits with what was added', async () => {
+  test('row 112: composites added later wait for a decision', async () => {
     const around = surroundings(1)
     const request = await approve(await world.request({ spec: { roles: ['editor'] } }))
-    expect(said(decidedOn(request, around))).toBe('Granted: editor viewer')
+    expect(summaryOf(decidedOn(request, around))).toBe('Granted: editor viewer')
     const wider = { name: 'editor', composites: ['viewer', 'auditor'] }
     around.realm = { ...around.realm, roles: around.realm.roles.map((role) => (role.name === 'editor' ? wider : role)) }
-    expect(said(decidedOn(request, around))).toBe('Granted: editor viewer')
+    expect(summaryOf(decidedOn(request, around))).toBe('Granted: editor viewer')
   })
 
-  test('row 113: who loses the right decides no more, and what they decided stays', async () => {
+  test('row 113: an approver who loses the right cannot decide, and their past decisions stay', async () => {
     const around = surroundings(1)
     const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
     await cluster.admin.do('POST', bindings, {
@@ -229,14 +229,14 @@ describe('decisions on a real API server', () => {
       .toBe('passes')
     await cluster.admin.do('DELETE', `${bindings}/leaver`)
 
-    const second = await lookedAt(world)
+    const second = await resolvedRequest(world)
     await expect
       .poll(async () => {
         const approvals = [entry(second, 'lea', { decision: 'Denied' })]
         return (await applyStatus(world.who('lea'), second, { approvals })).status
       })
       .toBe(403)
-    expect(said(decidedOn(await read(world.who('ann'), first), around))).toBe('Granted: auditor')
+    expect(summaryOf(decidedOn(await read(world.who('ann'), first), around))).toBe('Granted: auditor')
   })
 
   test('with a quorum of two, two racing approvers both count', async () => {
@@ -245,11 +245,11 @@ describe('decisions on a real API server', () => {
       await Promise.all([approve(request, 'ann'), approve(request, 'amy')])
       const after = await read(world.who('ann'), request)
       expect(after.status.approvals.map(({ approver }: Stored) => approver).toSorted()).toEqual(['amy', 'ann'])
-      expect(said(decidedOn(after, surroundings(2)))).toBe('Granted: auditor')
+      expect(summaryOf(decidedOn(after, surroundings(2)))).toBe('Granted: auditor')
     }
   })
 
-  test('an approval that races an edit, or a new object of that name, covers what the approver saw', async () => {
+  test('an approval that races an edit or a re-creation covers the version that the approver saw', async () => {
     const fates = new Set<string>()
     for (let round = 0; round < 40; round++) {
       const seen = await world.request({ spec: { roles: ['auditor'] } })
@@ -266,7 +266,7 @@ describe('decisions on a real API server', () => {
       fates.add(status < 300 ? 'approved' : 'refused')
       const after = await read(world.who('ann'), seen)
       expect(after.spec.roles).toEqual(['manager'])
-      expect(said(decidedOn(after, surroundings(1)))).toBe('PendingApproval:')
+      expect(summaryOf(decidedOn(after, surroundings(1)))).toBe('PendingApproval:')
     }
     // It went either way, or there was no race.
     expect(fates).toContain('approved')
@@ -275,7 +275,7 @@ describe('decisions on a real API server', () => {
   test('with a quorum of two, an entry and a condition by two approvers count', async () => {
     const request = await approve(await world.request({ spec: { roles: ['auditor'] } }))
     const after = await done(mergeStatus(world.who('amy'), request, { conditions: [condition(request, 'amy')] }))
-    expect(said(decidedOn(after, surroundings(2)))).toBe('Granted: auditor')
+    expect(summaryOf(decidedOn(after, surroundings(2)))).toBe('Granted: auditor')
   })
 
   test('with a quorum of two, one approver counts once, deciding twice or in both forms', async () => {
@@ -283,7 +283,7 @@ describe('decisions on a real API server', () => {
     const after = await done(mergeStatus(world.who('ann'), request, { conditions: [condition(request, 'ann')] }))
     expect(after.status).toMatchObject({ approvals: [{ approver: 'ann' }], conditions: [{ decidedBy: 'ann' }] })
     const decided = decidedOn(after, surroundings(2))
-    expect(said(decided)).toBe('QuorumNotReached:')
+    expect(summaryOf(decided)).toBe('QuorumNotReached:')
     expect(decided.newDecisions.map(({ approver }) => approver)).toEqual(['ann'])
   })
 
@@ -299,10 +299,10 @@ describe('decisions on a real API server', () => {
     const forged = await read(world.who('ann'), request)
     const around = surroundings(1)
     around.enforcement = { mode: 'gap', required: true }
-    expect(said(decidedOn(forged, around))).toBe('ApprovalNotEnforced:')
+    expect(summaryOf(decidedOn(forged, around))).toBe('ApprovalNotEnforced:')
     around.enforcement = { mode: 'enforced', required: true }
-    expect(said(decidedOn(forged, around))).toBe('DecisionUnproven:')
-    const anew = await edited(world, forged)
-    expect(said(decidedOn(await approve(anew, 'amy'), around))).toBe('Granted: editor manager viewer')
+    expect(summaryOf(decidedOn(forged, around))).toBe('DecisionUnproven:')
+    const recreated = await edited(world, forged)
+    expect(summaryOf(decidedOn(await approve(recreated, 'amy'), around))).toBe('Granted: editor manager viewer')
   })
 })

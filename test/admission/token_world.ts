@@ -14,19 +14,19 @@ import type { Stored } from './world.ts'
 
 export const HOME = 'quickstart'
 
-/** A governed realm with the operator and the server at work, and users who each have a session. */
+/** A governed realm with a running operator and server, and users who each have a session. */
 export interface TokenWorld {
   cluster: ClusterWorld
   admin: Account
   mallory: Account
   ann: Account
   players: Player[]
-  /** What the operator remembers of a RoleAssignment. */
-  remembered(uid: string): Promise<unknown>
-  /** All that was ever granted, as the audit has it. */
+  /** What the operator stored of a RoleAssignment in its row. */
+  storedGranted(uid: string): Promise<unknown>
+  /** All grants, from the audit. */
   grants(): Promise<Grant[]>
-  /** Puts an operator in the place of the one that leads, which grants also while the policies do not act. */
-  lowerTheGuard(): Promise<void>
+  /** Replaces the leading operator by one that also grants while the policies are not in force. */
+  grantWithoutPolicies(): Promise<void>
   end(): Promise<void>
 }
 
@@ -37,12 +37,12 @@ export interface Grant {
   generationOf: string
 }
 
-/** A user of the realm who asks for a new token again and again. */
+/** A user of the realm who refreshes tokens repeatedly. */
 export interface Player {
   user: string
-  /** The roles in a token made now. */
+  /** The roles in a new token. */
   roles(): Promise<string[]>
-  /** What introspection tells of the last one. */
+  /** The roles in the introspection of the last token. */
   introspected(): Promise<string[]>
 }
 
@@ -62,7 +62,7 @@ export async function tokenWorld(names: readonly string[]): Promise<TokenWorld> 
       mallory,
       ann,
       players,
-      async remembered(uid) {
+      async storedGranted(uid) {
         const row = await findRoleAssignmentByUid(cluster.database.pool, uid)
         return row?.granted
       },
@@ -75,7 +75,7 @@ export async function tokenWorld(names: readonly string[]): Promise<TokenWorld> 
           return { roles, approvers, generationOf: `${uid}/${grantedGeneration}` }
         })
       },
-      async lowerTheGuard() {
+      async grantWithoutPolicies() {
         await cluster.operator.stop()
         lenient = await startLenient(cluster)
         await until(async () => {
@@ -118,10 +118,10 @@ async function makeRealm(author: Account, users: readonly string[]): Promise<voi
 
   await resource('Realm', HOME, {
     roles: [...GATED.filter((role) => !role.includes('svc')), HARMLESS].map((name) => ({ name })),
-    // It brings `_svc_dob.selfdecrypt`.
+    // Defines the role `_svc_dob.selfdecrypt`.
     fieldEncryption: { fields: [{ name: 'dateOfBirth', tag: 'dob' }] },
     identityGovernance: { enabled: true, requiredApprovals: 1 },
-    // What is tested here is who holds roles: the rest may be as cheap as it gets.
+    // The tests are about roles; everything else is as cheap as possible.
     tokens: { signingAlgorithm: 'EdDSA' },
     passwordHashing: { memoryKiB: 1024, iterations: 1 },
   })
@@ -138,7 +138,7 @@ async function makeRealm(author: Account, users: readonly string[]): Promise<voi
 async function player(cluster: ClusterWorld, user: string): Promise<Player> {
   await cluster.untilReady('users', user)
   const first = await until(async () => {
-    // Nobody holds a role, but the session remembers that it was asked for.
+    // No user has a role yet, but the session stores the requested scope.
     const answer = await cluster.login(user, { scope: 'openid _svc_dob.selfdecrypt' })
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
     return answer.body
@@ -161,7 +161,7 @@ async function player(cluster: ClusterWorld, user: string): Promise<Player> {
     },
     async introspected() {
       const { body } = await cluster.post('/token/introspect', { ...CLIENT, token: access })
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as documented; what it is not fails the test
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the documented members; the test fails on others
       return (body as { realm_access: { roles: string[] } }).realm_access.roles
     },
   }

@@ -5,17 +5,17 @@ import { POLICY_NAMES } from './probe.ts'
 
 const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
-/** The policies less one rule, which stand in namespaces of their own. */
+/** The policies without one rule, bound to a namespace of their own. */
 export interface Weakened {
   name: string
   policies: AdmissionPolicy[]
-  /** By the name of the policy that is bound. */
+  /** Name of the bound policy. */
   bindings?: Map<string, Partial<AdmissionPolicyBinding['spec']>>
-  /** What of them still has to refuse something, to show that they act. */
+  /** Names of the policies that still refuse a probe, to show that they are in force. */
   acting: string[]
-  /** Attacks that are let in, by name. */
+  /** Names of the attacks that pass. */
   attacks: string[]
-  /** One that is refused all the same, where the probes of a policy say nothing. */
+  /** Name of an attack that is still refused, for policies whose probes pass. */
   refuses?: string
 }
 
@@ -26,9 +26,9 @@ const SUBJECT = 'realmkeeper-user-subject'
 
 const others = (name: string): string[] => POLICY_NAMES.filter((each) => each !== name)
 
-/** What belongs to one rule of a policy, in its own words. */
+/** The attacks whose refusal is the message of one rule. */
 const attacksOn = ({ message, messageExpression }: AdmissionPolicy['spec']['validations'][number]): string[] =>
-  ATTACKS.filter(({ said }) => (message ?? messageExpression!).includes(said)).map(({ name }) => name)
+  ATTACKS.filter(({ refusal }) => (message ?? messageExpression!).includes(refusal)).map(({ name }) => name)
 
 const WITHOUT_RULE: Weakened[] = POLICIES.flatMap(({ metadata, spec }) =>
   spec.validations.map((validation, index) => ({
@@ -46,25 +46,25 @@ const UNBOUND: Weakened[] = POLICIES.map(({ metadata: { name }, spec }) => ({
   attacks: spec.validations.flatMap(attacksOn),
 }))
 
-/** Parts of rules: what stands there, what instead, and the attack that gets in then. */
+/** Parts of rules: the part, its replacement, and the attack that passes then. */
 const WITHOUT_PART: [policy: string, part: string, instead: string, attack: string][] = [
   [
     DECISIONS,
     '(variables.mayApproveAssignment && variables.mayApproveRealm)',
     'variables.mayApproveRealm',
-    'who may decide for the Realm, but not here, approves',
+    'an approver for the Realm, but not for this namespace, approves',
   ],
   [
     DECISIONS,
     '(variables.mayApproveAssignment && variables.mayApproveRealm)',
     'variables.mayApproveAssignment',
-    'the approver of one realm decides for another one',
+    'the approver of one realm decides for another realm',
   ],
   [
     DECISIONS,
     "has(variables.realmRef.namespace) && variables.realmRef.namespace != '' ? variables.realmRef.namespace : ",
     '',
-    'who may decide for Realms of this namespace approves for a Realm elsewhere',
+    'an approver for Realms of this namespace approves for a Realm in another namespace',
   ],
   [DECISIONS, 'variables.oldEntries != variables.newEntries || ', '', 'an author drops an outdated approval'],
   [
@@ -73,31 +73,31 @@ const WITHOUT_PART: [policy: string, part: string, instead: string, attack: stri
     '',
     'an author removes an outdated condition of an approver',
   ],
-  [DECISIONS, 'variables.addedEntries.size() + ', '', 'an account with every right approves by an entry'],
-  [DECISIONS, ' + variables.addedDecisionConditions.size()', '', 'star, who may do more than approve, approves'],
+  [DECISIONS, 'variables.addedEntries.size() + ', '', 'an account with all rights approves by an entry'],
+  [DECISIONS, ' + variables.addedDecisionConditions.size()', '', 'star, who has more rights than approve, approves'],
   [
     DECISIONS,
     "resource('roleassignments').check('report')",
     "resource('roleassignments').namespace(request.namespace).check('report')",
-    'the owner of a namespace says that it is granted there',
+    'the owner of a namespace writes Ready True there',
   ],
   [
     DECISIONS,
     "resource('roleassignments').check('report')",
     "resource('roleassignments').namespace(request.namespace).check('report')",
-    'the owner of a namespace says what was granted there',
+    'the owner of a namespace writes status.granted there',
   ],
   [
     DECISIONS,
     '(!variables.mayReport && !variables.mayRequestOnBehalf)',
     '!variables.mayReport',
-    'eager-gitops, who may do more than approve, approves',
+    'eager-gitops, who has more rights than approve, approves',
   ],
   [
     DECISIONS,
     '(!variables.mayReport && !variables.mayRequestOnBehalf)',
     '!variables.mayRequestOnBehalf',
-    'eager-operator, who may do more than approve, approves',
+    'eager-operator, who has more rights than approve, approves',
   ],
   [
     DECISIONS,
@@ -109,19 +109,19 @@ const WITHOUT_PART: [policy: string, part: string, instead: string, attack: stri
     DECISIONS,
     'variables.stored.spec.requestedBy.lowerAscii() != variables.caller.lowerAscii()',
     'variables.stored.spec.requestedBy != variables.caller',
-    'the requester approves under a name that differs in case',
+    'the requester approves under a name in another letter case',
   ],
   [
     DECISIONS,
     'g.lowerAscii() == variables.stored.spec.requestedBy.lowerAscii()',
     'false',
-    'somebody of the group that asks approves',
+    'a member of the requesting group approves',
   ],
   [
     DECISIONS,
     'g.lowerAscii() == variables.stored.spec.requestedBy.lowerAscii()',
     'g == variables.stored.spec.requestedBy',
-    'somebody of the group that asks approves, the group in other case',
+    'a member of the requesting group approves, with the group in another letter case',
   ],
   [
     DECISIONS,
@@ -151,9 +151,9 @@ const WITHOUT_PART: [policy: string, part: string, instead: string, attack: stri
     DECISIONS,
     'o.approver == variables.caller && ',
     '',
-    'an approver puts their denial in the place of the approval of another one',
+    'an approver replaces the approval of another approver with their own denial',
   ],
-  [DECISIONS, "o.decision == 'Approved' && ", '', 'an approver denies anew, with other words'],
+  [DECISIONS, "o.decision == 'Approved' && ", '', 'an approver repeats their denial with another comment'],
   [
     DECISIONS,
     "variables.newEntries.exists(n, n.approver == variables.caller && n.decision == 'Denied')",
@@ -164,7 +164,7 @@ const WITHOUT_PART: [policy: string, part: string, instead: string, attack: stri
     DECISIONS,
     "o.type == 'Approved' && ",
     '',
-    'an approver puts their Denied in the place of the Denied of another one',
+    'an approver replaces the Denied of another approver with their own Denied',
   ],
   [
     DECISIONS,
@@ -178,110 +178,110 @@ const WITHOUT_PART: [policy: string, part: string, instead: string, attack: stri
     DECISIONS,
     'variables.newOperatorConditions.all(n, n in variables.oldOperatorConditions) && ',
     '',
-    'an author says that it is granted',
+    'an author writes Ready True',
   ],
   [
     DECISIONS,
     '(variables.decides || variables.oldOperatorConditions.all(o, o in variables.newOperatorConditions))',
     'true',
-    'an author removes what the operator said',
+    'an author removes the operator’s conditions',
   ],
   [
     DECISIONS,
     ' && variables.newStatus[k] == variables.oldStatus[k]',
     '',
-    'an approver changes the generation that was looked at',
+    'an approver changes status.observedGeneration',
   ],
   [
     DECISIONS,
     '(k in variables.oldStatus && variables.newStatus[k] == variables.oldStatus[k])',
     'true',
-    'an author says what was granted',
+    'an author writes status.granted',
   ],
   [
     DECISIONS,
     "variables.oldStatus.all(k, k in ['approvals', 'conditions'] || k in variables.newStatus)",
     'true',
-    'an author makes the operator forget',
+    'an author removes status.granted',
   ],
   [
     GOVERNANCE,
     '(variables.disabled || variables.lowered)',
     'variables.disabled',
-    'the owner of a realm asks for fewer approvals',
+    'the owner of a realm lowers requiredApprovals',
   ],
 ]
 
 const MATCHING: Weakened[] = [
   {
-    name: 'with decisions looked at in status only',
+    name: 'with decisions checked in status only',
     ...matching(DECISIONS, { resources: ['roleassignments/status'] }),
     attacks: ['an author approves through a version without the status subresource'],
   },
   {
-    name: 'with decisions looked at in objects only',
+    name: 'with decisions checked in objects only',
     ...matching(DECISIONS, { resources: ['roleassignments'] }),
     acting: others(DECISIONS),
     refuses: 'an author approves through a version without the status subresource',
     attacks: ['an author approves with a merge patch'],
   },
   {
-    name: 'with decisions looked at in updates only',
+    name: 'with decisions checked in updates only',
     ...matching(DECISIONS, { operations: ['UPDATE'] }),
     attacks: ['an author creates an approved request through that version'],
   },
   {
-    name: 'with decisions looked at in creations only',
+    name: 'with decisions checked in creations only',
     ...matching(DECISIONS, { operations: ['CREATE'] }),
     acting: others(DECISIONS),
     refuses: 'an author creates an approved request through that version',
     attacks: ['an author approves with a merge patch'],
   },
   {
-    name: 'with requests looked at in updates only',
+    name: 'with requests checked in updates only',
     ...matching(REQUESTS, { operations: ['UPDATE'] }),
-    attacks: ['an author asks under another’s name'],
+    attacks: ['an author requests under the name of another user'],
   },
   {
-    name: 'with requests looked at in creations only',
+    name: 'with requests checked in creations only',
     ...matching(REQUESTS, { operations: ['CREATE'] }),
     acting: others(REQUESTS),
-    refuses: 'an author asks under another’s name',
-    attacks: ['an author edits what another one asks for'],
+    refuses: 'an author requests under the name of another user',
+    attacks: ['an author edits the request of another author'],
   },
   {
-    name: 'with requests that are edited taken for unchanged',
+    name: 'with edited requests treated as unchanged',
     ...changed(REQUESTS, ({ spec }) => replaceIn(spec, ' || object.spec != oldObject.spec', '')),
     acting: others(REQUESTS),
-    refuses: 'an author asks under another’s name',
-    attacks: ['an author edits what another one asks for'],
+    refuses: 'an author requests under the name of another user',
+    attacks: ['an author edits the request of another author'],
   },
   {
-    name: 'with governance that may be switched off',
+    name: 'with governance that any owner may disable',
     ...changed(GOVERNANCE, ({ spec }) =>
       replaceIn(spec, '(variables.disabled || variables.lowered)', 'variables.lowered'),
     ),
     acting: others(GOVERNANCE),
-    refuses: 'the owner of a realm asks for fewer approvals',
+    refuses: 'the owner of a realm lowers requiredApprovals',
     attacks: ['the owner of a realm disables governance'],
   },
   {
-    name: 'with users looked at in updates only',
+    name: 'with users checked in updates only',
     ...matching(SUBJECT, { operations: ['UPDATE'] }),
     acting: others(SUBJECT),
-    attacks: ['an author makes a user with the sub of another one'],
+    attacks: ['an author creates a user with the sub of another user'],
   },
   {
-    name: 'with users looked at in creations only',
+    name: 'with users checked in creations only',
     ...matching(SUBJECT, { operations: ['CREATE'] }),
-    attacks: ['an author gives a user the sub of another one, having said in status that it is in use'],
+    attacks: ['an author gives a user the sub of another user after writing in status that it is in use'],
   },
   {
-    name: 'with decisions let through that a rule cannot be asked of',
+    name: 'with decisions admitted when a rule cannot be evaluated',
     ...changed(DECISIONS, ({ spec }) => {
       spec.failurePolicy = 'Ignore'
     }),
-    attacks: ['an author approves beside a condition that is none, through a version without a schema'],
+    attacks: ['an author approves next to a condition that is null, through a version without a schema'],
   },
 ]
 
@@ -296,7 +296,7 @@ export const WEAKENED: Weakened[] = [
   ...MATCHING,
 ]
 
-/** Under names of their own, bound to the namespaces that carry their label. */
+/** Renames the policies and binds them to the namespaces with their label. */
 export function limited({ policies, bindings }: Weakened, index: number): (AdmissionPolicy | AdmissionPolicyBinding)[] {
   return policies.flatMap((policy) => {
     const name = `${policy.metadata.name}-less-${index}`
@@ -310,7 +310,7 @@ export function limited({ policies, bindings }: Weakened, index: number): (Admis
   })
 }
 
-/** The policies with one of them changed; one that is left without a rule goes, as no policy can be without any. */
+/** The policies with one of them changed. A policy without any rule is invalid and left out. */
 function changed(name: string, change: (policy: AdmissionPolicy) => void): Pick<Weakened, 'policies' | 'acting'> {
   const policies = structuredClone([...POLICIES])
   change(policies.find(({ metadata }) => metadata.name === name)!)
@@ -323,7 +323,7 @@ function matching(name: string, rule: { resources?: string[]; operations?: strin
   return changed(name, ({ spec }) => Object.assign(spec.matchConstraints.resourceRules[0]!, rule))
 }
 
-/** In the first rule or variable that has it. */
+/** In the first rule or variable that contains it. */
 function replaceIn({ variables = [], validations }: AdmissionPolicy['spec'], part: string, instead: string): void {
   const found = [...variables, ...validations].find(({ expression }) => expression.includes(part))
   if (!found) throw new Error(`no rule says ${part}`)

@@ -7,16 +7,16 @@ import type { ControlPlane } from '../support/control_plane.ts'
 import { ROOT } from '../support/source_files.ts'
 import { bindInWorld, installRbac } from './rbac.ts'
 
-// oxlint-disable-next-line typescript/no-explicit-any -- objects as the API server has them; tests look into them
+// oxlint-disable-next-line typescript/no-explicit-any -- objects of the API server; tests read any member
 export type Stored = any
 
 export const API = '/apis/realmkeeper.io/v1alpha1'
 
-/** An API server on which everybody has their rights; policies are the test's to install. */
+/** An API server with the accounts and rights of rbac.ts and without policies. */
 export interface Cluster {
   plane: ControlPlane
   admin: Account
-  /** Somebody of `rbac.ts`; Greg is in the group `platform`. */
+  /** An account of `rbac.ts`; Greg is in the group `platform`. */
   who: (name: string) => Account
   stop(): Promise<void>
 }
@@ -27,7 +27,7 @@ export interface World {
   home: string
   away: string
   who: (name: string) => Account
-  /** A fresh request by Carol for Alice, submitted by GitOps. */
+  /** A new request by Carol for Alice, submitted by GitOps. */
   request(overrides?: { namespace?: string; realm?: string; spec?: object; metadata?: object }): Promise<Stored>
 }
 
@@ -58,7 +58,7 @@ export async function startCluster(): Promise<Cluster> {
 
 let requests = 0
 
-/** Makes a pair of namespaces; `labels` are for bindings that select by them. */
+/** Creates a pair of namespaces with labels for policy bindings. */
 export async function makeWorld(cluster: Cluster, id: string, labels: Record<string, string> = {}): Promise<World> {
   const { admin, who } = cluster
   const [home, away] = [`${id}-home`, `${id}-away`]
@@ -109,8 +109,8 @@ export function assignment(name: string, spec: object = {}): Stored {
 }
 
 /**
- * Adds a version that a later release, or somebody's edit of the CRD, might serve: without a status subresource, and
- * with a schema that lets everything through.
+ * Adds a version that a later release or an edit of the CRD might serve: without a status subresource, and with a
+ * schema that admits everything.
  */
 export async function serveLaxVersion(admin: Account): Promise<void> {
   const crd = parse(readFileSync(join(ROOT, 'crds/roleassignments.yaml'), 'utf8'))
@@ -123,7 +123,7 @@ export async function serveLaxVersion(admin: Account): Promise<void> {
   await untilServed(admin, '/apis/realmkeeper.io/v1lax/roleassignments')
 }
 
-/** What a refusal says, with its status; `passes` when it is none. */
+/** Status and message of a refusal, or `passes`. */
 export function verdict({ status, body }: Answer): string {
   return status < 300 ? 'passes' : `${status} ${body.message}`
 }

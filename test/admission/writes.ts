@@ -5,18 +5,18 @@ import type { Stored } from './world.ts'
 
 const NOW = '2026-01-01T00:00:00Z'
 
-/** The path of an object as it was answered. */
+/** The path of an object. */
 export function pathOf({ kind, metadata }: Stored, api: string = API): string {
   return `${api}/namespaces/${metadata.namespace}/${kind.toLowerCase()}s/${metadata.name}`
 }
 
-/** An entry of `status.approvals` on what is shown. */
+/** An entry of `status.approvals` for the uid and generation of the object. */
 export function entry(of: Stored, approver: string, overrides: object = {}): Stored {
   const { generation, uid } = of.metadata
   return { approver, decision: 'Approved', observedGeneration: generation, observedUID: uid, ...overrides }
 }
 
-/** The condition Approved on what is shown. */
+/** The condition Approved for the uid and generation of the object. */
 export function condition(of: Stored, decidedBy: string, overrides: object = {}): Stored {
   const { generation, uid } = of.metadata
   return {
@@ -47,7 +47,7 @@ export function jsonStatus(who: Account, of: Stored, operations: object[]): Prom
   return who.call('PATCH', `${pathOf(of)}/status`, operations, { contentType: JSON_PATCH })
 }
 
-/** `kubectl apply --server-side --subresource=status`, under a field manager of one's own. */
+/** `kubectl apply --server-side --subresource=status`, under the account's own field manager. */
 export function applyStatus(
   who: Account,
   of: Stored,

@@ -1,16 +1,16 @@
 import type { Answer } from '../../support/control_plane/account.ts'
 import type { World } from '../world.ts'
 
-/** A write that has to be refused. */
+/** A write that the API server has to refuse. */
 export interface Attack {
   name: string
-  /** Part of what the refusal says. Where a rule of the policies says it, that rule is needed to refuse this. */
-  said: string
+  /** Part of the message of the refusal. When it is the message of a policy rule, this attack needs that rule. */
+  refusal: string
   run: (world: World) => Promise<Answer>
 }
 
-/** What the rules say, as far as it is the same each time. */
-export const SAID = {
+/** The constant parts of the messages of the policies. */
+export const REFUSALS = {
   needsApprove: 'needs the verb approve on roleassignments.realmkeeper.io/',
   mayDoMore: 'may submit for others or write results and therefore cannot decide',
   deleted: 'the RoleAssignment is being deleted',

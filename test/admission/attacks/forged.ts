@@ -1,6 +1,6 @@
 import { MERGE_PATCH } from '../../support/control_plane/account.ts'
 import { untilRightsAct } from '../../support/control_plane/rights.ts'
-import { approvedByAnn, approvedByCondition, done, edited, lookedAt } from '../legitimate.ts'
+import { approvedByAnn, approvedByCondition, done, edited, resolvedRequest } from '../legitimate.ts'
 import { API } from '../world.ts'
 import type { World } from '../world.ts'
 import {
@@ -16,14 +16,14 @@ import {
   read,
   ready,
 } from '../writes.ts'
-import { SAID } from './attack.ts'
+import { REFUSALS } from './attack.ts'
 import type { Attack } from './attack.ts'
 
-/** Decisions by people who have no say. Mallory has all rights on RoleAssignments and their status, save `approve`. */
+/** Decisions by accounts that may not decide. Mallory has all rights on RoleAssignments and their status except `approve`. */
 export const FORGED: Attack[] = [
   {
     name: 'an author approves with a merge patch',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request()
       return mergeStatus(world.who('mallory'), request, { conditions: [condition(request, 'mallory')] })
@@ -31,24 +31,24 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author approves with a json-patch',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       const add = { op: 'add', path: '/status/conditions/-', value: condition(request, 'mallory') }
       return jsonStatus(world.who('mallory'), request, [add])
     },
   },
   {
     name: 'an author applies an entry',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       return applyStatus(world.who('mallory'), request, { approvals: [entry(request, 'mallory')] })
     },
   },
   {
     name: 'an author applies an entry under an approver’s name and field manager',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await approvedByAnn(world)
       const answer = await applyStatus(world.who('mallory'), request, { approvals: [entry(request, 'amy')] }, 'of-ann')
@@ -57,23 +57,23 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author drops an entry by an empty apply under the approver’s field manager',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       return applyStatus(world.who('mallory'), await approvedByAnn(world), { approvals: [] }, 'of-ann')
     },
   },
   {
-    name: 'an author says that it is granted, by force under the operator’s field manager',
-    said: SAID.results,
+    name: 'an author writes Ready True, by force under the operator’s field manager',
+    refusal: REFUSALS.results,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       const conditions = [ready(request, { status: 'True', reason: 'Granted' })]
       return applyStatus(world.who('mallory'), request, { conditions }, `of-${world.who('operator').name}`, true)
     },
   },
   {
     name: 'an author approves in the name of an approver',
-    said: '"mallory" cannot impersonate',
+    refusal: '"mallory" cannot impersonate',
     async run(world) {
       const request = await world.request()
       const status = { conditions: [condition(request, 'ann')] }
@@ -82,8 +82,8 @@ export const FORGED: Attack[] = [
     },
   },
   {
-    name: 'an author tries with a dry run',
-    said: SAID.needsApprove,
+    name: 'an author approves with a dry run',
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request()
       const status = { conditions: [condition(request, 'ann')] }
@@ -93,15 +93,15 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author replaces status',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       return putStatus(world.who('mallory'), request, { ...request.status, approvals: [entry(request, 'mallory')] })
     },
   },
   {
     name: 'an author approves under an approver’s name',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request()
       return mergeStatus(world.who('mallory'), request, { conditions: [condition(request, 'ann')] })
@@ -109,16 +109,16 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author changes spec and approves in one replacement of status',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       const changed = { ...request, spec: { ...request.spec, roles: ['auditor'] } }
       return putStatus(world.who('mallory'), changed, { approvals: [entry(request, 'mallory')] })
     },
   },
   {
     name: 'an author denies',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request()
       return mergeStatus(world.who('mallory'), request, {
@@ -128,7 +128,7 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author carries an old approval over to the present generation',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await edited(world, await approvedByAnn(world))
       const replace = { op: 'replace', path: '/status/approvals/0/observedGeneration', value: 2 }
@@ -137,14 +137,14 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author drops an approval',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       return mergeStatus(world.who('mallory'), await approvedByAnn(world), { approvals: null })
     },
   },
   {
     name: 'an author drops an outdated approval',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await edited(world, await approvedByAnn(world))
       return mergeStatus(world.who('mallory'), request, { approvals: [] })
@@ -152,7 +152,7 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author removes the whole status',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await approvedByCondition(world)
       return jsonStatus(world.who('mallory'), request, [{ op: 'remove', path: '/status' }])
@@ -160,20 +160,20 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author approves through a version without the status subresource',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       return mergeLax(world.who('mallory'), request, { status: { approvals: [entry(request, 'mallory')] } })
     },
   },
   {
     name: 'an author creates an approved request through that version',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     run: ({ who, home }: World) =>
       who('mallory').call('POST', `/apis/realmkeeper.io/v1lax/namespaces/${home}/roleassignments`, {
         apiVersion: 'realmkeeper.io/v1lax',
         kind: 'RoleAssignment',
-        metadata: { name: 'born-approved' },
+        metadata: { name: 'created-approved' },
         spec: {
           realmRef: { name: 'acme' },
           subject: { kind: 'User', name: 'alice' },
@@ -187,7 +187,7 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'a viewer approves',
-    said: 'cannot patch resource "roleassignments/status"',
+    refusal: 'cannot patch resource "roleassignments/status"',
     async run(world) {
       const request = await world.request()
       return mergeStatus(world.who('vic'), request, { conditions: [condition(request, 'vic')] })
@@ -195,7 +195,7 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'GitOps sends an approved status',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request()
       return applyStatus(world.who('gitops'), request, {
@@ -205,9 +205,9 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'the operator adds an approval',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       return applyStatus(world.who('operator'), request, {
         approvals: [entry(request, 'system:serviceaccount:default:operator')],
       })
@@ -215,7 +215,7 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'the operator drops an approval',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await approvedByAnn(world)
       return jsonStatus(world.who('operator'), request, [{ op: 'remove', path: '/status/approvals/0' }])
@@ -223,38 +223,38 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'the operator removes a condition of an approver',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       return mergeStatus(world.who('operator'), await approvedByCondition(world), { conditions: [] })
     },
   },
   {
-    name: 'the approver of one realm decides for another one',
-    said: SAID.needsApprove,
+    name: 'the approver of one realm decides for another realm',
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request({ realm: 'globex' })
       return mergeStatus(world.who('rita'), request, { conditions: [condition(request, 'rita')] })
     },
   },
   {
-    name: 'the approver of one realm decides for another one from elsewhere',
-    said: SAID.needsApprove,
+    name: 'the approver of one realm decides for another realm from another namespace',
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request({ realm: 'globex', namespace: world.away })
       return mergeStatus(world.who('rita'), request, { conditions: [condition(request, 'rita')] })
     },
   },
   {
-    name: 'the owner of a namespace decides for a Realm elsewhere',
-    said: SAID.needsApprove,
+    name: 'the owner of a namespace decides for a Realm in another namespace',
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request({ namespace: world.away })
       return mergeStatus(world.who('olga'), request, { conditions: [condition(request, 'olga')] })
     },
   },
   {
-    name: 'the owner of a namespace makes a Realm of that name there, and decides',
-    said: SAID.needsApprove,
+    name: 'the owner of a namespace creates a Realm of that name there and decides',
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const { who, home, away } = world
       const realm = await who('olga').do('GET', `${API}/namespaces/${away}/realms`)
@@ -271,8 +271,8 @@ export const FORGED: Attack[] = [
     },
   },
   {
-    name: 'the owner of a namespace submits, and decides by a robot of theirs',
-    said: SAID.needsApprove,
+    name: 'the owner of a namespace submits and decides by their own service account',
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request({ namespace: world.away })
       const robot = await world.cluster.plane.serviceAccount(world.away, 'robot')
@@ -281,16 +281,16 @@ export const FORGED: Attack[] = [
     },
   },
   {
-    name: 'who may decide for the Realm, but not here, approves',
-    said: SAID.needsApprove,
+    name: 'an approver for the Realm, but not for this namespace, approves',
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request()
       return mergeStatus(world.who('regent'), request, { conditions: [condition(request, 'regent')] })
     },
   },
   {
-    name: 'who may decide for Realms of this namespace approves for a Realm elsewhere',
-    said: SAID.needsApprove,
+    name: 'an approver for Realms of this namespace approves for a Realm in another namespace',
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await world.request({ namespace: world.away })
       return mergeStatus(world.who('nora'), request, { conditions: [condition(request, 'nora')] })
@@ -298,15 +298,15 @@ export const FORGED: Attack[] = [
   },
   {
     name: 'an author removes an outdated condition of an approver',
-    said: SAID.needsApprove,
+    refusal: REFUSALS.needsApprove,
     async run(world) {
       const request = await edited(world, await approvedByCondition(world))
       return jsonStatus(world.who('mallory'), request, [{ op: 'remove', path: '/status/conditions/1' }])
     },
   },
   {
-    name: 'an author approves beside a condition that is none, through a version without a schema',
-    said: 'no such key: type',
+    name: 'an author approves next to a condition that is null, through a version without a schema',
+    refusal: 'no such key: type',
     async run(world) {
       const request = await world.request()
       const conditions = [condition(request, 'ann'), 'none']
@@ -314,8 +314,8 @@ export const FORGED: Attack[] = [
     },
   },
   {
-    name: 'the owner of a namespace says that it is granted there',
-    said: SAID.results,
+    name: 'the owner of a namespace writes Ready True there',
+    refusal: REFUSALS.results,
     async run(world) {
       const request = await world.request({ namespace: world.away })
       const conditions = [ready(request, { status: 'True', reason: 'Granted' })]
@@ -323,16 +323,16 @@ export const FORGED: Attack[] = [
     },
   },
   {
-    name: 'the owner of a namespace says what was granted there',
-    said: SAID.status,
+    name: 'the owner of a namespace writes status.granted there',
+    refusal: REFUSALS.status,
     async run(world) {
       const request = await world.request({ namespace: world.away })
       return mergeStatus(world.who('olga'), request, { granted: { generation: 1 } })
     },
   },
   {
-    name: 'an author asks under another’s name',
-    said: SAID.requestedBy,
+    name: 'an author requests under the name of another user',
+    refusal: REFUSALS.requestedBy,
     run: ({ who, home }: World) =>
       who('mallory').call('POST', `${API}/namespaces/${home}/roleassignments`, {
         apiVersion: 'realmkeeper.io/v1alpha1',
@@ -347,37 +347,37 @@ export const FORGED: Attack[] = [
       }),
   },
   {
-    name: 'an author edits what another one asks for',
-    said: SAID.requestedBy,
+    name: 'an author edits the request of another author',
+    refusal: REFUSALS.requestedBy,
     async run(world) {
       return merge(world.who('mallory'), await approvedByAnn(world), { spec: { roles: ['manager', 'auditor'] } })
     },
   },
   {
-    name: 'an author puts another’s name on a request of their own',
-    said: SAID.requestedBy,
+    name: 'an author changes requestedBy of their own request to another user',
+    refusal: REFUSALS.requestedBy,
     async run(world) {
       const request = await world.request({ spec: { requestedBy: 'mallory' } })
       return merge(world.who('mallory'), request, { spec: { requestedBy: 'MALLORY' } })
     },
   },
   {
-    name: 'an author edits another’s request through a version without the status subresource',
-    said: SAID.requestedBy,
+    name: 'an author edits the request of another author through a version without the status subresource',
+    refusal: REFUSALS.requestedBy,
     async run(world) {
       return mergeLax(world.who('mallory'), await world.request(), { spec: { roles: ['auditor'] } })
     },
   },
   {
-    name: 'the operator edits what somebody asks for',
-    said: SAID.requestedBy,
+    name: 'the operator edits a request',
+    refusal: REFUSALS.requestedBy,
     async run(world) {
       return merge(world.who('operator'), await world.request(), { spec: { roles: ['auditor'] } })
     },
   },
   {
-    name: 'an author says that it is granted',
-    said: SAID.results,
+    name: 'an author writes Ready True',
+    refusal: REFUSALS.results,
     async run(world) {
       const request = await world.request()
       const conditions = [ready(request, { status: 'True', reason: 'Granted' })]
@@ -385,41 +385,41 @@ export const FORGED: Attack[] = [
     },
   },
   {
-    name: 'an author removes what the operator said',
-    said: SAID.results,
+    name: 'an author removes the operator’s conditions',
+    refusal: REFUSALS.results,
     async run(world) {
-      return mergeStatus(world.who('mallory'), await lookedAt(world), { conditions: [] })
+      return mergeStatus(world.who('mallory'), await resolvedRequest(world), { conditions: [] })
     },
   },
   {
-    name: 'an author says what was granted',
-    said: SAID.status,
+    name: 'an author writes status.granted',
+    refusal: REFUSALS.status,
     async run(world) {
       const granted = { generation: 1 }
       return mergeStatus(world.who('mallory'), await world.request(), { granted })
     },
   },
   {
-    name: 'an author changes what was granted, through a version without the status subresource',
-    said: SAID.status,
+    name: 'an author changes status.granted, through a version without the status subresource',
+    refusal: REFUSALS.status,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       return mergeLax(world.who('mallory'), request, { status: { granted: { roles: ['manager'] } } })
     },
   },
   {
-    name: 'an author makes the operator forget',
-    said: SAID.status,
+    name: 'an author removes status.granted',
+    refusal: REFUSALS.status,
     async run(world) {
-      const request = await lookedAt(world)
+      const request = await resolvedRequest(world)
       return jsonStatus(world.who('mallory'), request, [{ op: 'remove', path: '/status/granted' }])
     },
   },
   {
     name: 'an author removes a status without decisions',
-    said: SAID.results,
+    refusal: REFUSALS.results,
     async run(world) {
-      const request = await read(world.who('mallory'), await lookedAt(world))
+      const request = await read(world.who('mallory'), await resolvedRequest(world))
       return jsonStatus(world.who('mallory'), request, [{ op: 'remove', path: '/status' }])
     },
   },

@@ -5,10 +5,10 @@ import { user } from '../legitimate.ts'
 import { API } from '../world.ts'
 import type { Stored, World } from '../world.ts'
 import { merge, mergeStatus, pathOf } from '../writes.ts'
-import { SAID } from './attack.ts'
+import { REFUSALS } from './attack.ts'
 import type { Attack } from './attack.ts'
 
-/** Ways around decisions: weaker governance of a realm, and another user's sub. */
+/** Attacks that avoid decisions: weaker governance of a realm, and the sub of another user. */
 export const OTHER_KINDS: Attack[] = [
   weakened('asks for fewer approvals', ({ who, acme }) =>
     merge(who('carol'), acme, { spec: { identityGovernance: { requiredApprovals: 1 } } }),
@@ -40,8 +40,8 @@ export const OTHER_KINDS: Attack[] = [
     )
   }),
   {
-    name: 'the approver of one realm weakens another one',
-    said: SAID.weaker,
+    name: 'the approver of one realm weakens the governance of another realm',
+    refusal: REFUSALS.weaker,
     async run({ who, home, cluster }) {
       await cluster.admin.call('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${home}/rolebindings`, {
         metadata: { name: 'rita-author' },
@@ -54,14 +54,14 @@ export const OTHER_KINDS: Attack[] = [
     },
   },
   {
-    name: 'an author makes a user with the sub of another one',
-    said: SAID.subject,
+    name: 'an author creates a user with the sub of another user',
+    refusal: REFUSALS.subject,
     run: ({ who, home }) =>
       who('carol').call('POST', `${API}/namespaces/${home}/users`, user('impostor', { subject: 'of-alice' })),
   },
   {
-    name: 'an author gives a user the sub of another one, having said in status that it is in use',
-    said: SAID.subject,
+    name: 'an author gives a user the sub of another user after writing in status that it is in use',
+    refusal: REFUSALS.subject,
     async run({ who, home }) {
       const body = user(`plain-${++users}`)
       const made = await who('una').do('POST', `${API}/namespaces/${home}/users`, body)
@@ -70,8 +70,8 @@ export const OTHER_KINDS: Attack[] = [
     },
   },
   {
-    name: 'an author gives a user the sub of another one',
-    said: 'subject is immutable',
+    name: 'an author gives a user the sub of another user',
+    refusal: 'subject is immutable',
     async run({ who, home }) {
       const name = `plain-${++users}`
       const made = await who('carol').do('POST', `${API}/namespaces/${home}/users`, user(name))
@@ -85,7 +85,7 @@ let users = 0
 function weakened(name: string, write: (world: World & { acme: Stored }) => Promise<Answer>): Attack {
   return {
     name: `the owner of a realm ${name}`,
-    said: SAID.weaker,
+    refusal: REFUSALS.weaker,
     async run(world) {
       const acme = await world.who('carol').do('GET', `${API}/namespaces/${world.home}/realms/acme`)
       return write({ ...world, acme })

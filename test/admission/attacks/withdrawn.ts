@@ -1,14 +1,14 @@
-import { approvedByAnn, approvedByCondition, done, lookedAt } from '../legitimate.ts'
+import { approvedByAnn, approvedByCondition, done, resolvedRequest } from '../legitimate.ts'
 import type { Stored, World } from '../world.ts'
 import { applyStatus, condition, entry, jsonStatus, mergeStatus, ready } from '../writes.ts'
-import { SAID } from './attack.ts'
+import { REFUSALS } from './attack.ts'
 import type { Attack } from './attack.ts'
 
-/** Approvers who take decisions back, or change them, while they cover the present generation. */
+/** Approvers who withdraw or change decisions that cover the present generation. */
 export const WITHDRAWN: Attack[] = [
   {
-    name: 'an approver drops the entry of another one',
-    said: SAID.entryStays,
+    name: 'an approver drops the entry of another approver',
+    refusal: REFUSALS.entryStays,
     async run(world) {
       const request = await approvedByAnn(world)
       return mergeStatus(world.who('amy'), request, { approvals: [entry(request, 'amy')] })
@@ -16,29 +16,29 @@ export const WITHDRAWN: Attack[] = [
   },
   {
     name: 'an approver empties the entries',
-    said: SAID.entryStays,
+    refusal: REFUSALS.entryStays,
     async run(world) {
       return mergeStatus(world.who('amy'), await approvedByAnn(world), { approvals: [] })
     },
   },
   {
     name: 'an approver drops their own entry',
-    said: SAID.entryStays,
+    refusal: REFUSALS.entryStays,
     async run(world) {
       return applyStatus(world.who('ann'), await approvedByAnn(world), { approvals: [] })
     },
   },
   {
-    name: 'an approver says the same anew, with other words',
-    said: SAID.entryStays,
+    name: 'an approver repeats their approval with another comment',
+    refusal: REFUSALS.entryStays,
     async run(world) {
       const request = await approvedByAnn(world)
       return applyStatus(world.who('ann'), request, { approvals: [entry(request, 'ann', { comment: 'as I said' })] })
     },
   },
   {
-    name: 'an approver changes the words of another one',
-    said: SAID.otherAuthor,
+    name: 'an approver changes the comment of another approver',
+    refusal: REFUSALS.otherAuthor,
     async run(world) {
       const add = { op: 'add', path: '/status/approvals/0/comment', value: 'gladly' }
       return jsonStatus(world.who('amy'), await approvedByAnn(world), [add])
@@ -46,31 +46,31 @@ export const WITHDRAWN: Attack[] = [
   },
   {
     name: 'an approver turns their entry from Denied to Approved',
-    said: SAID.entryStays,
+    refusal: REFUSALS.entryStays,
     async run(world) {
       const request = await deniedByAnn(world)
       return applyStatus(world.who('ann'), request, { approvals: [entry(request, 'ann')] })
     },
   },
   {
-    name: 'an approver drops the denial of another one',
-    said: SAID.entryStays,
+    name: 'an approver drops the denial of another approver',
+    refusal: REFUSALS.entryStays,
     async run(world) {
       const request = await deniedByAnn(world)
       return mergeStatus(world.who('amy'), request, { approvals: [entry(request, 'amy')] })
     },
   },
   {
-    name: 'an approver puts their denial in the place of the approval of another one',
-    said: SAID.entryStays,
+    name: 'an approver replaces the approval of another approver with their own denial',
+    refusal: REFUSALS.entryStays,
     async run(world) {
       const request = await approvedByAnn(world)
       return mergeStatus(world.who('amy'), request, { approvals: [entry(request, 'amy', { decision: 'Denied' })] })
     },
   },
   {
-    name: 'an approver denies anew, with other words',
-    said: SAID.entryStays,
+    name: 'an approver repeats their denial with another comment',
+    refusal: REFUSALS.entryStays,
     async run(world) {
       const request = await deniedByAnn(world)
       const again = entry(request, 'ann', { decision: 'Denied', comment: 'as I said' })
@@ -78,8 +78,8 @@ export const WITHDRAWN: Attack[] = [
     },
   },
   {
-    name: 'an approver puts their Denied in the place of the Denied of another one',
-    said: SAID.conditionStays,
+    name: 'an approver replaces the Denied of another approver with their own Denied',
+    refusal: REFUSALS.conditionStays,
     async run(world) {
       const request = await world.request()
       const denied = (name: string) => ({ conditions: [condition(request, name, { type: 'Denied' })] })
@@ -88,8 +88,8 @@ export const WITHDRAWN: Attack[] = [
     },
   },
   {
-    name: 'an approver removes the condition of another one',
-    said: SAID.conditionStays,
+    name: 'an approver removes the condition of another approver',
+    refusal: REFUSALS.conditionStays,
     async run(world) {
       const request = await approvedByCondition(world)
       return mergeStatus(world.who('amy'), request, { conditions: [ready(request)] })
@@ -97,23 +97,23 @@ export const WITHDRAWN: Attack[] = [
   },
   {
     name: 'an approver removes their own condition',
-    said: SAID.conditionStays,
+    refusal: REFUSALS.conditionStays,
     async run(world) {
       const request = await approvedByCondition(world)
       return mergeStatus(world.who('ann'), request, { conditions: [ready(request)] })
     },
   },
   {
-    name: 'an approver puts their name on the condition of another one',
-    said: SAID.conditionStays,
+    name: 'an approver writes their name into the condition of another approver',
+    refusal: REFUSALS.conditionStays,
     async run(world) {
       const request = await approvedByCondition(world)
       return mergeStatus(world.who('amy'), request, { conditions: [ready(request), condition(request, 'amy')] })
     },
   },
   {
-    name: 'an approver puts Approved in the place of their Denied',
-    said: SAID.conditionStays,
+    name: 'an approver replaces their Denied with Approved',
+    refusal: REFUSALS.conditionStays,
     async run(world) {
       const request = await world.request()
       const denied = condition(request, 'ann', { type: 'Denied' })
@@ -122,8 +122,8 @@ export const WITHDRAWN: Attack[] = [
     },
   },
   {
-    name: 'an approver puts Approved in the place of the Denied of another one',
-    said: SAID.conditionStays,
+    name: 'an approver replaces the Denied of another approver with Approved',
+    refusal: REFUSALS.conditionStays,
     async run(world) {
       const request = await world.request()
       const denied = condition(request, 'ann', { type: 'Denied' })
@@ -132,8 +132,8 @@ export const WITHDRAWN: Attack[] = [
     },
   },
   {
-    name: 'an approver makes the condition of another one say False',
-    said: SAID.decidedBy,
+    name: 'an approver sets the condition of another approver to False',
+    refusal: REFUSALS.decidedBy,
     async run(world) {
       const request = await approvedByCondition(world)
       const replace = { op: 'replace', path: '/status/conditions/1/status', value: 'False' }
@@ -142,7 +142,7 @@ export const WITHDRAWN: Attack[] = [
   },
   {
     name: 'an approver removes the whole status',
-    said: SAID.entryStays,
+    refusal: REFUSALS.entryStays,
     async run(world) {
       return jsonStatus(world.who('amy'), await approvedByAnn(world), [{ op: 'remove', path: '/status' }])
     },
@@ -150,7 +150,7 @@ export const WITHDRAWN: Attack[] = [
 ]
 
 async function deniedByAnn(world: World): Promise<Stored> {
-  const request = await lookedAt(world)
+  const request = await resolvedRequest(world)
   const approvals = [entry(request, 'ann', { decision: 'Denied' })]
   return done(applyStatus(world.who('ann'), request, { approvals }))
 }
