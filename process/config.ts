@@ -71,6 +71,11 @@ export function apiServerOfPod(
   return host && port ? { host, port } : undefined
 }
 
+/** Threads of libuv's pool, which password hashes, signatures and file reads share. libuv's default is 4. */
+export function threadPoolSize(environment: NodeJS.ProcessEnv = process.env): number {
+  return Number(environment.UV_THREADPOOL_SIZE) || 4
+}
+
 /** The environment of a child process: ours, without our configuration, and with `variables`. */
 export function childEnvironment(variables: Record<string, string>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('REALMKEEPER_'))

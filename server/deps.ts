@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Pool } from 'pg'
+import { threadPoolSize } from '../process/config.ts'
 import type { ServerConfig } from '../process/settings.ts'
 import { findLiveSessions } from '../store/live_sessions.ts'
 import type { LiveSession, SessionKey } from '../store/live_sessions.ts'
@@ -11,7 +12,7 @@ import type { FailureLimiter } from './failure_limiter.ts'
 import { createKeyrings } from './keyrings/keyrings.ts'
 import type { Keyrings } from './keyrings/keyrings.ts'
 import type { KeyringSource } from './keyrings/keyring_source.ts'
-import { createPasswords } from './passwords/passwords.ts'
+import { createPasswords, hashConcurrency } from './passwords/passwords.ts'
 import type { Passwords } from './passwords/passwords.ts'
 import { followChanges } from './realms/change_follower.ts'
 import type { ChangeFollower } from './realms/change_follower.ts'
@@ -70,9 +71,6 @@ export interface DepsOptions extends Pick<Deps, 'pool' | 'now' | 'log'> {
   replicaId: string
 }
 
-/** The threads of libuv's pool, unless the environment sets another number. */
-const UV_THREADS = 4
-
 /** Creates the deps of one process; starts to follow the change log and the keyrings, and the heartbeat. */
 export function startDeps({ config, pool, keyringSource, replicaId, now, log }: DepsOptions): RunningDeps {
   const keyrings = createKeyrings({
@@ -112,9 +110,7 @@ export function startDeps({ config, pool, keyringSource, replicaId, now, log }: 
     }),
     verifiedTokens: createVerifiedTokens(now),
     failedDecrypts: createFailureLimiter(config.failedDecryptsPerSubject, now),
-    // More concurrent hashes than cores make all of them slower; more than the threads of libuv's pool would make
-    // reading a file wait for all of them.
-    passwords: createPasswords({ concurrency: Math.min(availableParallelism(), UV_THREADS), log }),
+    passwords: createPasswords({ concurrency: hashConcurrency(availableParallelism(), threadPoolSize()), log }),
     loginLimits: {
       byAddress: createFailureLimiter(config.failedLoginsPerAddress, now),
       byClient: createFailureLimiter(config.failedLoginsPerClient, now),

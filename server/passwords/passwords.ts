@@ -27,6 +27,14 @@ export interface Passwords {
 
 const MAX_WAIT_SECONDS = 5
 
+/** Threads of libuv's pool that hashes leave to signatures and file reads. */
+const FREE_THREADS = 2
+
+/** How many hashes run at a time: more than one for each core makes all of them slower. */
+export function hashConcurrency(cores: number, poolThreads: number): number {
+  return Math.max(1, Math.min(cores, poolThreads - FREE_THREADS))
+}
+
 /** Checks passwords of logins: argon2id, compared in NFC, `concurrency` at a time. */
 export function createPasswords({ concurrency, log }: { concurrency: number; log: Logger }): Passwords {
   const queue = createHashQueue({ concurrency, maxSeconds: MAX_WAIT_SECONDS })
