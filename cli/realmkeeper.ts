@@ -15,6 +15,7 @@ if (major < 24) {
 
 // libuv reads this when its pool starts, so it is set before any other module loads. Password hashes take one thread for
 // each core; the rest are for signatures and file reads, which must not wait for a hash.
+// oxlint-disable-next-line node/no-process-env -- process/config.ts would load too late
 process.env.UV_THREADPOOL_SIZE ||= String(availableParallelism() + 4)
 
 // In the checkout: other users may write to /tmp, and the cache holds code. NODE_COMPILE_CACHE overrides the folder.
