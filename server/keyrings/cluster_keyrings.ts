@@ -7,8 +7,8 @@ import type { Clock } from '../../kubernetes/clock.ts'
 import { createReflector } from '../../kubernetes/reflector.ts'
 import type { Sink, WatchTimings } from '../../kubernetes/reflector.ts'
 import { KEYRING_ENTRY } from '../../keyring/keyring_secret.ts'
+import { readSecretManifest, unreadable } from './keyring_source.ts'
 import type { KeyringReading, KeyringSource } from './keyring_source.ts'
-import { readSecretManifest } from './secret_manifest.ts'
 
 export interface ClusterKeyringsOptions {
   access: AccessSource
@@ -46,7 +46,7 @@ export function clusterKeyrings(options: ClusterKeyringsOptions): KeyringSource 
           // The right to a new keyring may arrive moments after its name.
           if (!isStatus(error, 403) || inARow === 1 || isRefusalRead) return
           isRefusalRead = true
-          onReading({ outcome: 'unreadable', reason: `this server has no right to watch it: ${error.message}` })
+          onReading(unreadable(`this server has no right to watch it: ${error.message}`))
         },
         client,
         clock,

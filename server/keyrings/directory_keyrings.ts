@@ -1,119 +1,114 @@
 import { watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { MAX_KEYRING_BYTES } from '../../keyring/keyring.ts'
+import { readSecretManifest, unreadable } from './keyring_source.ts'
 import type { KeyringReading, KeyringReference, KeyringSource } from './keyring_source.ts'
-import { readSecretManifest } from './secret_manifest.ts'
 
 const POLL_MILLIS = 500
-/** base64, and the rest of the manifest. */
+/** base64 enlarges the keyring, and the manifest has other members. */
 const MAX_MANIFEST_BYTES = 2 * MAX_KEYRING_BYTES
 const KUBERNETES_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
 
-interface Watched {
-  file: string
+interface WatchedFile {
+  path: string
   onReading: (reading: KeyringReading) => void
-  /** What the file looked like when it was read last. */
-  seen: string | undefined
+  /** Identifies the state of the file at the last read. */
+  state: string | undefined
   isReading: boolean
-  /** Told to look while it was being read. */
+  /** A change was reported during a read. */
   isDue: boolean
 }
 
 /**
- * Keyrings as Secret manifests in `<directory>/<namespace>/<name>.json`. Files are looked at twice a second; being told
- * by the system only makes it quicker, because it goes deaf in some file systems.
+ * Keyrings as Secret manifests in `<directory>/<namespace>/<name>.json`. Polls the files twice a second. Notifications of
+ * the system only make it faster, because some file systems stop sending them.
  */
 export function directoryKeyrings(directory: string): KeyringSource {
-  const watched = new Set<Watched>()
+  const files = new Set<WatchedFile>()
   const folders = new Map<string, FSWatcher>()
 
-  async function look(one: Watched): Promise<void> {
-    one.isDue = true
-    if (one.isReading) return
-    one.isReading = true
-    while (one.isDue) {
-      one.isDue = false
-      const { seen, reading } = await readIfChanged(one.file, one.seen)
-      one.seen = seen
-      if (reading && watched.has(one)) one.onReading(reading)
+  async function check(file: WatchedFile): Promise<void> {
+    file.isDue = true
+    if (file.isReading) return
+    file.isReading = true
+    while (file.isDue) {
+      file.isDue = false
+      const { state, reading } = await readIfChanged(file.path, file.state)
+      file.state = state
+      if (reading && files.has(file)) file.onReading(reading)
     }
-    one.isReading = false
+    file.isReading = false
   }
 
-  function lookAtAll(): void {
-    for (const one of watched) void look(one)
+  function checkAll(): void {
+    for (const file of files) void check(file)
   }
 
   function watchFolder(folder: string): void {
     if (folders.has(folder)) return
     try {
-      const watcher = watch(folder, { persistent: false }, lookAtAll)
-      const forget = (): void => {
+      const watcher = watch(folder, { persistent: false }, checkAll)
+      watcher.on('error', () => {
         watcher.close()
         folders.delete(folder)
-      }
-      watcher.on('error', forget)
+      })
       folders.set(folder, watcher)
     } catch {
-      // It is not there yet; the poll finds the file when it is.
+      // The folder does not exist yet. The poll finds the file when it does.
     }
   }
 
   const poll = setInterval(() => {
-    for (const { file } of watched) watchFolder(folderOf(file))
-    lookAtAll()
+    for (const { path } of files) watchFolder(dirname(path))
+    checkAll()
   }, POLL_MILLIS)
 
   return {
     watch(reference, onReading) {
-      const file = fileOf(directory, reference)
-      if (file === undefined) {
-        onReading({ outcome: 'unreadable', reason: 'its name is not that of a Secret' })
+      const path = pathOf(directory, reference)
+      if (path === undefined) {
+        onReading(unreadable('its name is not a valid name of a Secret'))
         return () => {}
       }
-      const one: Watched = { file, onReading, seen: undefined, isReading: false, isDue: false }
-      watched.add(one)
-      watchFolder(folderOf(one.file))
-      void look(one)
-      return () => void watched.delete(one)
+      const file: WatchedFile = { path, onReading, state: undefined, isReading: false, isDue: false }
+      files.add(file)
+      watchFolder(dirname(path))
+      void check(file)
+      return () => void files.delete(file)
     },
     close() {
       clearInterval(poll)
-      watched.clear()
+      files.clear()
       for (const watcher of folders.values()) watcher.close()
       folders.clear()
     },
   }
 }
 
-/** Both parts come from rows, and nothing but a name may become a path. */
-function fileOf(directory: string, { namespace, name }: KeyringReference): string | undefined {
+/** Undefined for names that could leave the directory: both come from rows. */
+function pathOf(directory: string, { namespace, name }: KeyringReference): string | undefined {
   if (![namespace, name].every((part) => KUBERNETES_NAME.test(part) && !part.includes('..'))) return undefined
   return `${directory}/${namespace}/${name}.json`
 }
 
-function folderOf(file: string): string {
-  return file.slice(0, file.lastIndexOf('/'))
-}
-
-const ABSENT = 'absent'
-
+/** Reads a file that is not in the state `before`. Resolves without a reading when it is. */
 async function readIfChanged(
-  file: string,
+  path: string,
   before: string | undefined,
-): Promise<{ seen: string; reading?: KeyringReading }> {
+): Promise<{ state: string; reading?: KeyringReading }> {
   try {
-    const { mtimeMs, size, ino } = await stat(file)
-    const seen = `${mtimeMs} ${size} ${ino}`
-    if (seen === before) return { seen }
-    if (size > MAX_MANIFEST_BYTES) return { seen, reading: { outcome: 'unreadable', reason: 'the file is too large' } }
-    return { seen, reading: readSecretManifest(await readFile(file)) }
+    const { mtimeMs, size, ino } = await stat(path)
+    const state = `${mtimeMs} ${size} ${ino}`
+    if (state === before) return { state }
+    if (size > MAX_MANIFEST_BYTES) return { state, reading: unreadable('the file is too large') }
+    return { state, reading: readSecretManifest(await readFile(path)) }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    if (code === 'ENOENT' || code === 'ENOTDIR') {
-      return before === ABSENT ? { seen: ABSENT } : { seen: ABSENT, reading: { outcome: 'absent' } }
-    }
-    return before === code ? { seen: code } : { seen: code, reading: { outcome: 'unreadable', reason: code } }
+    const isAbsent = code === 'ENOENT' || code === 'ENOTDIR'
+    const state = isAbsent ? 'absent' : code
+    if (state === before) return { state }
+    return { state, reading: isAbsent ? { outcome: 'absent' } : unreadable(code) }
   }
 }

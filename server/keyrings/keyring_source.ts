@@ -1,24 +1,48 @@
-/** Where one keyring's Secret is. */
+import { KEYRING_ENTRY } from '../../keyring/keyring_secret.ts'
+import { parseStrictJsonBytes } from '../../keyring/strict_json.ts'
+
+/** The Secret of one keyring. */
 export interface KeyringReference {
   namespace: string
   name: string
 }
 
-/** A keyring's Secret as it is at a moment: the bytes of its one entry, or why there are none. */
+/** One state of a keyring's Secret: the bytes of its entry, or the reason why there are none. */
 export type KeyringReading =
   | { outcome: 'read'; bytes: Buffer }
   | { outcome: 'absent' }
   | { outcome: 'unreadable'; reason: string }
 
-/**
- * Where keyrings come from. Shaped for the right that a server has in a cluster: to watch Secrets one by one, by name.
- * It reads, and nothing else.
- */
+/** Where keyrings come from. It has the form of the right that a server has: to watch single Secrets by name. */
 export interface KeyringSource {
   /**
-   * Calls `onReading` with what is there now, and again after every change, until the returned function is called.
-   * A reading that equals the one before may be told again.
+   * Calls `onReading` with the present state and after every change, until the returned function is called. May repeat
+   * a reading.
    */
   watch(reference: KeyringReference, onReading: (reading: KeyringReading) => void): () => void
   close(): void
+}
+
+/** Reads the keyring's entry of a Secret in JSON, whose `data` is base64. A reason never contains a part of the content. */
+export function readSecretManifest(manifest: Uint8Array): KeyringReading {
+  let secret: unknown
+  try {
+    secret = parseStrictJsonBytes(manifest, 16)
+  } catch {
+    return unreadable('the Secret is not valid JSON')
+  }
+  if (!isObject(secret) || secret.kind !== 'Secret') return unreadable('it is not a Secret')
+  const entry = isObject(secret.data) ? secret.data[KEYRING_ENTRY] : undefined
+  if (typeof entry !== 'string' || entry === '') return unreadable(`the Secret has no entry ${KEYRING_ENTRY}`)
+  const bytes = Buffer.from(entry, 'base64')
+  if (bytes.toString('base64') !== entry) return unreadable(`the entry ${KEYRING_ENTRY} is not base64`)
+  return { outcome: 'read', bytes }
+}
+
+export function unreadable(reason: string): KeyringReading {
+  return { outcome: 'unreadable', reason }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

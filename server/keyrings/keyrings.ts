@@ -11,17 +11,17 @@ import { OAuthError } from '../http/oauth_error.ts'
 import type { KeyringReading, KeyringSource } from './keyring_source.ts'
 
 export interface Keyrings {
-  /** Follows the keyrings of these realms, and no others. */
+  /** Watches the keyrings of these realms, and no others. */
   follow(realms: RealmRow[]): void
-  /** The last good keyring of a realm. @throws OAuthError 503 while there was none */
+  /** The keyring that is served for a realm. @throws OAuthError 503 while there was none */
   get: (realm: string) => LoadedKeyring
-  /** Tries again what was refused: the loss of its keys may be accepted by now, or Postgres be back. */
+  /** Checks refused keyrings again: the loss of keys may have been accepted, or PostgreSQL may answer again. */
   retryRefused: () => void
-  /** What this process holds, by realm. */
+  /** Fingerprints of the loaded keys, by realm. */
   fingerprints: () => Record<string, string[]>
-  /** Realms whose present keyring is not served, and why. */
+  /** Realms whose present keyring is refused, and the reason. */
   refused: () => { realm: string; reason: string }[]
-  /** True once every followed keyring was judged: whatever is there to be served is served. */
+  /** True once the keyring of every followed realm is loaded or refused for its content. */
   isSettled: () => boolean
   close(): void
 }
@@ -31,65 +31,66 @@ export interface KeyringsOptions {
   pool: Pool
   now: () => Date
   log: Logger
-  /** Called when what this process holds has changed. */
+  /** Called when the loaded keys may have changed. */
   onLoaded: () => void
 }
 
-/** One realm's keyring as this process knows it. */
 interface Followed {
   realm: string
-  place: string
+  /** `namespace/name` of the Secret. */
+  secret: string
   stop: () => void
   reading: KeyringReading | undefined
+  /** The last good keyring. */
   current: LoadedKeyring | undefined
   refusal: string | undefined
-  /** False while a reading could not be judged, because Postgres was away. */
-  isJudged: boolean
-  /** Readings are judged one after another; the newest counts. */
-  judging: Promise<void> | undefined
+  /** False while a reading could not be checked because PostgreSQL did not answer. */
+  isChecked: boolean
+  /** Readings are checked one after another, the latest last. */
+  checking: Promise<void> | undefined
 }
 
 /**
- * Holds the keyrings of all realms. A keyring that is damaged, rolled back or gone never takes the place of a good one:
- * it is refused with an alarm, and the last good one is served on.
+ * Loads the keyrings of all realms. A keyring that is damaged, rolled back or missing never replaces a good one: it is
+ * refused with an error in the log, and the last good keyring stays in service.
  */
 export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOptions): Keyrings {
   const followed = new Map<string, Followed>()
 
-  function start({ realm, keyringNamespace: namespace, keyringName: name }: RealmRow, place: string): Followed {
+  function start({ realm, keyringNamespace: namespace, keyringName: name }: RealmRow, secret: string): Followed {
     const one: Followed = {
       realm,
-      place,
+      secret,
       stop: () => {},
       reading: undefined,
-      // Moved to another place: the keys stay until those of the new place are there.
+      // After a move to another Secret, the former keys stay until that one is read.
       current: followed.get(realm)?.current,
       refusal: undefined,
-      isJudged: false,
-      judging: undefined,
+      isChecked: false,
+      checking: undefined,
     }
     one.stop = source.watch({ namespace, name }, (reading) => {
       one.reading = reading
-      void judge(one)
+      void check(one)
     })
     return one
   }
 
-  function judge(one: Followed): Promise<void> {
-    one.judging ??= judgeNewest(one).finally(() => {
-      one.judging = undefined
+  function check(one: Followed): Promise<void> {
+    one.checking ??= checkLatest(one).finally(() => {
+      one.checking = undefined
     })
-    return one.judging
+    return one.checking
   }
 
-  async function judgeNewest(one: Followed): Promise<void> {
-    for (let judged: KeyringReading | undefined; one.reading && one.reading !== judged;) {
-      judged = one.reading
+  async function checkLatest(one: Followed): Promise<void> {
+    for (let checked: KeyringReading | undefined; one.reading && one.reading !== checked;) {
+      checked = one.reading
       try {
-        one.current = await accept(one, judged)
-        if (one.refusal !== undefined) log.info({ realm: one.realm }, 'the keyring is good again')
+        one.current = await load(one, checked)
+        if (one.refusal !== undefined) log.info({ realm: one.realm }, 'the keyring is accepted again')
         one.refusal = undefined
-        one.isJudged = true
+        one.isChecked = true
         onLoaded()
       } catch (error) {
         refuse(one, error)
@@ -97,9 +98,9 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
     }
   }
 
-  /** @throws KeyringError when the reading is not fit to be served */
-  async function accept({ realm, current }: Followed, reading: KeyringReading): Promise<LoadedKeyring> {
-    if (reading.outcome === 'absent') throw new KeyringError('its Secret is not there')
+  /** @throws KeyringError when the reading must not be served */
+  async function load({ realm, current }: Followed, reading: KeyringReading): Promise<LoadedKeyring> {
+    if (reading.outcome === 'absent') throw new KeyringError('the Secret does not exist')
     if (reading.outcome === 'unreadable') throw new KeyringError(reading.reason)
     const keyring = await parseKeyring(reading.bytes, realm)
     const seen = await listKeyVersions(pool, realm)
@@ -113,22 +114,23 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
   }
 
   function refuse(one: Followed, error: unknown): void {
-    const reason = error instanceof KeyringError ? error.message : 'it could not be compared with the keys seen before'
-    one.isJudged = error instanceof KeyringError
+    const reason =
+      error instanceof KeyringError ? error.message : 'it could not be compared with the known key versions'
+    one.isChecked = error instanceof KeyringError
     if (reason === one.refusal) return
     one.refusal = reason
-    const serving = one.current
-      ? 'the last good one is served on'
-      : 'the realm issues no tokens until there is a good one'
+    const consequence = one.current
+      ? 'the last good one stays in service'
+      : 'the realm issues no tokens until the Secret holds a good one'
     const details = {
       realm: one.realm,
-      place: one.place,
+      secret: one.secret,
       reason,
       ...(error instanceof KeyringError ? {} : { err: error }),
     }
-    // A realm that is just being made waits for its first keyring; nothing is wrong with that.
-    if (one.reading?.outcome === 'absent' && !one.current) log.info(details, 'a keyring is waited for')
-    else log.error(details, `a keyring was refused: ${serving}`)
+    // A new realm has no keyring for a moment.
+    if (one.reading?.outcome === 'absent' && !one.current) log.info(details, 'a realm waits for its first keyring')
+    else log.error(details, `a keyring was refused: ${consequence}`)
   }
 
   return {
@@ -140,11 +142,11 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
         followed.delete(realm)
       }
       for (const row of realms) {
-        const place = `${row.keyringNamespace}/${row.keyringName}`
+        const secret = `${row.keyringNamespace}/${row.keyringName}`
         const present = followed.get(row.realm)
-        if (present?.place === place) continue
+        if (present?.secret === secret) continue
         present?.stop()
-        followed.set(row.realm, start(row, place))
+        followed.set(row.realm, start(row, secret))
       }
     },
     get(realm) {
@@ -156,7 +158,7 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
       for (const one of followed.values()) {
         if (one.refusal === undefined || !one.reading) continue
         one.reading = { ...one.reading }
-        void judge(one)
+        void check(one)
       }
     },
     fingerprints: () =>
@@ -167,7 +169,7 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
       [...followed.values()].flatMap(({ realm, refusal }) =>
         refusal === undefined ? [] : [{ realm, reason: refusal }],
       ),
-    isSettled: () => [...followed.values()].every(({ current, isJudged }) => current || isJudged),
+    isSettled: () => [...followed.values()].every(({ current, isChecked }) => current || isChecked),
     close() {
       for (const one of followed.values()) one.stop()
       source.close()

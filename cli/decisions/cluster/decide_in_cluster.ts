@@ -11,50 +11,50 @@ import type { AssignmentRow } from '../assignment_row.ts'
 import { DecisionError } from '../decision_error.ts'
 import { approverFieldManager } from './caller.ts'
 import { readAssignment } from './cluster_assignments.ts'
-import type { Seen } from './cluster_assignments.ts'
+import type { Snapshot } from './cluster_assignments.ts'
 import { differenceOf } from './difference.ts'
 import { refusalError } from './refusal.ts'
 
 export interface Decision {
   cluster: Cluster
-  /** As the API server calls the caller. */
+  /** The caller, as the API server names the account. */
   userName: string
   decision: 'Approved' | 'Denied'
   comment?: string | undefined
   /**
-   * Shows a RoleAssignment, and what is different from what was shown before; resolves with whether to decide on it.
-   * Undefined where nobody can be asked: then one that has changed is not decided on.
+   * Shows a RoleAssignment and its difference from the state that was shown before; resolves with whether to decide.
+   * Undefined without a terminal: then a RoleAssignment that has changed is not decided.
    */
   ask?: ((row: AssignmentRow, difference: string[]) => Promise<boolean>) | undefined
   now: () => Date
 }
 
-/** `unchanged`: the same decision of the same approver stood there already. `declined`: asked, and answered with no. */
+/** `unchanged`: the approver's same decision was recorded before. `declined`: the caller answered no. */
 export interface DecidedInCluster {
   outcome: 'recorded' | 'unchanged' | 'declined'
-  /** What was decided on, as it was seen. */
+  /** The state that was decided on. */
   row: AssignmentRow
 }
 
-const CONFLICT_TRIES = 5
-const LOOK_MILLIS = 200
-/** A resource that was just applied is reconciled within two seconds. */
+const MAX_CONFLICTS = 5
+const POLL_MILLIS = 200
+/** The operator reconciles a new resource within two seconds. */
 const RESOLVE_MILLIS = 6_000
 
 /**
- * Writes the caller's decision on a RoleAssignment as it was seen: one entry of `status.approvals` that names its uid
- * and generation, by server-side apply. Admission refuses one about anything else than what is stored; then the
- * difference is shown and the caller asked again. Throws DecisionError.
+ * Writes the caller's decision on one state of a RoleAssignment by server-side apply: an entry of `status.approvals` that
+ * names uid and generation. Admission refuses an entry about another state than the stored one. The caller is then shown
+ * the difference and asked again. Throws DecisionError.
  */
-export async function decideInCluster(options: Decision, first: Seen): Promise<DecidedInCluster> {
+export async function decideInCluster(options: Decision, first: Snapshot): Promise<DecidedInCluster> {
   const { ask } = options
-  let seen = await untilResolved(options, first)
-  let difference = differenceOf(first.row, seen.row)
-  let isShown = !isSameObject(first.row, seen.row)
+  let latest = await untilResolved(options, first)
+  let difference = differenceOf(first.row, latest.row)
+  let isShown = !isSameObject(first.row, latest.row)
   for (;;) {
-    const { row } = seen
-    if (hasDecided(seen, options)) return { outcome: 'unchanged', row }
-    if (options.decision === 'Approved') refuseVain(seen)
+    const { row } = latest
+    if (hasDecided(latest, options)) return { outcome: 'unchanged', row }
+    if (options.decision === 'Approved') refuseIneffective(latest)
     if (ask && !(await ask(row, difference))) return { outcome: 'declined', row }
     if (!ask && isShown) throw changed(row, difference)
     isShown = true
@@ -63,54 +63,54 @@ export async function decideInCluster(options: Decision, first: Seen): Promise<D
     if (refusal === undefined) return { outcome: 'recorded', row }
     const present = await readAssignment(options.cluster, row, options.now())
     if (isSameObject(row, present.row)) throw refusalError(`${nameOf(row)} is not decided`, refusal)
-    seen = await untilResolved(options, present)
-    difference = differenceOf(row, seen.row)
+    latest = await untilResolved(options, present)
+    difference = differenceOf(row, latest.row)
   }
 }
 
-function hasDecided({ standing }: Seen, { userName, decision }: Decision): boolean {
-  return standing.some((one) => one.approver === userName && one.decision === decision)
+function hasDecided({ decisions }: Snapshot, { userName, decision }: Decision): boolean {
+  return decisions.some((one) => one.approver === userName && one.decision === decision)
 }
 
-/** What an edit alone opens again: an approval would be written, and change nothing. Throws DecisionError. */
-function refuseVain({ row, standing }: Seen): void {
-  const denied = standing.find(({ decision }) => decision === 'Denied')
-  const over = row.state === 'expired' || OVER.has(row.ready?.reason ?? '')
-  if (!denied && !over) return
+/** Refuses an approval without effect: only an edit of the spec opens a decided assignment again. Throws DecisionError. */
+function refuseIneffective({ row, decisions }: Snapshot): void {
+  const denied = decisions.find(({ decision }) => decision === 'Denied')
+  const isFinal = row.state === 'expired' || FINAL_REASONS.has(row.ready?.reason ?? '')
+  if (!denied && !isFinal) return
   const why = denied ? `denied by ${printable(denied.approver)}` : `${row.ready?.reason}: ${row.ready?.message}`
   throw new DecisionError(`${nameOf(row)} is not approved (${why}); only an edit of its spec opens it again`)
 }
 
-const OVER = new Set(['Denied', 'RealmReplaced', 'SubjectReplaced'])
+const FINAL_REASONS = new Set(['Denied', 'RealmReplaced', 'SubjectReplaced'])
 
 /**
- * Waits for the operator to find realm, subject and roles. An approval made before that is void, and cannot be made
- * again on the same generation; and what the roles are composed of is not known yet. A denial is heard at any time.
+ * Waits until the operator has resolved realm, subject and roles. Before that, the composed roles are unknown, and an
+ * approval would be void and could not be repeated for the same generation. A denial counts at any time.
  */
-async function untilResolved({ cluster, decision, now }: Decision, first: Seen): Promise<Seen> {
+async function untilResolved({ cluster, decision, now }: Decision, first: Snapshot): Promise<Snapshot> {
   if (decision === 'Denied') return first
-  let seen = first
-  for (let waited = 0; !isReadyToApprove(seen.row); waited += LOOK_MILLIS) {
+  let latest = first
+  for (let waited = 0; !isReadyToApprove(latest.row); waited += POLL_MILLIS) {
     if (waited >= RESOLVE_MILLIS) {
-      const { row } = seen
-      const why = row.ready ? `${row.ready.reason}: ${row.ready.message}` : 'the operator has not looked at it'
+      const { row } = latest
+      const why = row.ready ? `${row.ready.reason}: ${row.ready.message}` : 'the operator has not reconciled it'
       throw new DecisionError(
-        `${nameOf(row)} cannot be approved yet (${why}); an approval made now would be void, and would need an edit ` +
-          'of spec to be made again',
+        `${nameOf(row)} cannot be approved yet (${why}); an approval would be void now, and could be repeated ` +
+          'only after an edit of spec',
       )
     }
-    await sleep(LOOK_MILLIS)
-    seen = await readAssignment(cluster, seen.row, now())
+    await sleep(POLL_MILLIS)
+    latest = await readAssignment(cluster, latest.row, now())
   }
-  return seen
+  return latest
 }
 
-/** What is over or being deleted is admission's to refuse, or the operator's to explain. */
+/** Admission refuses a decision on an assignment that is being deleted. */
 function isReadyToApprove({ resolved, state }: AssignmentRow): boolean {
   return resolved || state === 'deleting'
 }
 
-/** Undefined when it was written on what was seen, else why not. */
+/** Undefined when the decision was written about the shown state; otherwise the error. */
 async function write(options: Decision, row: AssignmentRow): Promise<unknown> {
   const { cluster, userName, decision, comment, now } = options
   const entry = {
@@ -132,19 +132,19 @@ async function write(options: Decision, row: AssignmentRow): Promise<unknown> {
       const object = await cluster.client.object({
         method: 'PATCH',
         path: `${objectPath({ kind: 'RoleAssignment', ...row })}/status`,
-        // The entry is the approver's own, whatever they wrote it with before.
+        // Takes the approver's entry over from the client that wrote it before.
         query: { fieldManager: approverFieldManager(userName), force: 'true' },
         contentType: APPLY_PATCH,
         body,
       })
-      return isAbout(object, row) ? undefined : new DecisionError(`${nameOf(row)} was changed meanwhile`)
+      return isAbout(object, row) ? undefined : new DecisionError(`${nameOf(row)} was changed during the write`)
     } catch (error) {
-      if (!isStatus(error, 409) || tries >= CONFLICT_TRIES) return error
+      if (!isStatus(error, 409) || tries >= MAX_CONFLICTS) return error
     }
   }
 }
 
-/** Without the admission policies a decision about something else is written all the same, and does not count. */
+/** Without the admission policies, a decision about another state is stored, and does not count. */
 function isAbout({ metadata }: ApiObject, { uid, generation }: AssignmentRow): boolean {
   return metadata.uid === uid && metadata.generation === generation
 }
@@ -156,9 +156,9 @@ function isSameObject(one: AssignmentRow, other: AssignmentRow): boolean {
 function changed(row: AssignmentRow, difference: readonly string[]): DecisionError {
   return new DecisionError(
     [
-      `${nameOf(row)} was changed while you decided, and is not decided:`,
+      `${nameOf(row)} was changed while you decided, so no decision is recorded:`,
       ...difference.map((line) => `  ${line}`),
-      `look at it (realmkeeper show ${row.name} -n ${row.namespace}), and decide again`,
+      `read it (realmkeeper show ${row.name} -n ${row.namespace}) and decide again`,
     ].join('\n'),
   )
 }

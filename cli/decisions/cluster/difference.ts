@@ -1,15 +1,12 @@
 import type { AssignmentRow } from '../assignment_row.ts'
 
-/**
- * What became different between two looks at one RoleAssignment, of all that bears on a decision; a line each, none
- * when nothing did.
- */
+/** One line for each fact that matters to a decision and differs between two states of a RoleAssignment. */
 export function differenceOf(before: AssignmentRow, after: AssignmentRow): string[] {
   const then = factsOf(before)
   const lines = Object.entries(factsOf(after)).flatMap(([fact, value]) => {
     return then[fact] === value ? [] : [`${fact}: ${then[fact]} → ${value}`]
   })
-  if (before.uid !== after.uid) return ['it is another object: it was deleted and created anew', ...lines]
+  if (before.uid !== after.uid) return ['it is another object: it was deleted and created again', ...lines]
   return lines
 }
 

@@ -2,24 +2,24 @@ import { ApiError } from '../../../kubernetes/api_error.ts'
 import { printable } from '../../../process/printable.ts'
 import { DecisionError } from '../decision_error.ts'
 
-const MAX_WORDS = 2_000
+const MAX_MESSAGE_LENGTH = 2_000
 
 /**
- * An error of the API server as one for whoever typed the command. What admission says, it says in its own words, and
- * by the name of the policy. Other errors are returned as they are.
+ * The DecisionError for an error of the API server. It repeats the message of an admission policy, which names the
+ * policy. Other errors are returned unchanged.
  */
 export function refusalError(what: string, error: unknown): unknown {
   if (!(error instanceof ApiError)) return error
-  if (error.status === 0) return new DecisionError(`${what}: the API server cannot be reached: ${wordsOf(error)}`)
+  if (error.status === 0) return new DecisionError(`${what}: the API server cannot be reached: ${messageOf(error)}`)
   if (error.status === 401) {
     return new DecisionError(
-      `${what}: the API server does not accept the credentials of the kubeconfig: ${wordsOf(error)}`,
+      `${what}: the API server does not accept the credentials of the kubeconfig: ${messageOf(error)}`,
     )
   }
-  return new DecisionError(`${what}: ${wordsOf(error)}`)
+  return new DecisionError(`${what}: ${messageOf(error)}`)
 }
 
-/** What the API server said, without the call that it said it to. */
-export function wordsOf({ message }: ApiError): string {
-  return printable(message.replace(/^[A-Z]+ \/[^ ]*: (?:\d{3} )?/, ''), MAX_WORDS)
+/** The API server's message, without the name of the call. */
+function messageOf({ message }: ApiError): string {
+  return printable(message.replace(/^[A-Z]+ \/[^ ]*: (?:\d{3} )?/, ''), MAX_MESSAGE_LENGTH)
 }

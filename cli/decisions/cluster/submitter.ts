@@ -1,16 +1,16 @@
 import type { ManagedFields } from '../../../kubernetes/api_object.ts'
 import { printable } from '../../../process/printable.ts'
 
-/** What kubectl calls itself as the author of fields, by its commands. */
+/** The field managers of kubectl's commands. */
 const KUBECTL = /^kubectl(-[a-z-]+)?$/
 
 /**
- * What wrote `spec.requestedBy`, where that may be the claim of another account: its field manager. Undefined where
- * that is kubectl, which people use in their own name.
+ * The field manager that wrote `spec.requestedBy`, when another account may have submitted the request. Undefined for
+ * kubectl, with which people submit in their own name.
  *
- * Admission holds `requestedBy` to be whoever writes the spec, unless that account may submit for others. Nothing in the
- * object tells which account that was: only the API server's audit log does. A field manager is what the writer's
- * client calls itself, so this is a hint. Its absence proves nothing.
+ * Admission requires that `requestedBy` is the account that writes the spec, unless that account may submit for others.
+ * Only the audit log of the API server records that account. Clients choose their field manager, so the result is a
+ * hint, and its absence proves nothing.
  */
 export function submitterOf(managedFields: readonly ManagedFields[]): string | undefined {
   const authors = managedFields.filter(({ subresource, fieldsV1 }) => {

@@ -74,7 +74,7 @@ describe('row 34, 65: a keyring that may not take the place of the good one', ()
   const secret = (bytes: Buffer): string => keyringSecret('realm-acme-keyring', 'realmkeeper', bytes)
 
   test.for<[string, () => string | undefined | Promise<string>, string]>([
-    ['deleted', () => undefined, 'its Secret is not there'],
+    ['deleted', () => undefined, 'the Secret does not exist'],
     ['an empty file', () => '', 'the Secret is not valid JSON'],
     ['a Secret without the entry', () => '{"kind":"Secret","data":{}}', 'the Secret has no entry keyring.json'],
     ['an entry that is no base64', () => '{"kind":"Secret","data":{"keyring.json":"*"}}', 'is not base64'],
@@ -103,7 +103,7 @@ describe('row 34, 65: a keyring that may not take the place of the good one', ()
     if (text === undefined) await rm(acmeFile())
     else await writeFile(acmeFile(), text)
     await eventually(async () => expect(alarms().slice(before).join('')).toContain(reason))
-    expect(alarms().at(-1)).toContain('the last good one is served on')
+    expect(alarms().at(-1)).toContain('the last good one stays in service')
     expect(await metric('acme')).toBe(true)
     expect(await kidNow()).toBe(kid)
 

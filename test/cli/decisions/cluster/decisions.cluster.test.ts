@@ -241,11 +241,11 @@ describe('deciding in a cluster, as oneself', () => {
     await world.request('edited', { roles: ['writer'] })
     await expect(decideInCluster(options, edited)).rejects.toThrow(
       [
-        'RoleAssignment team/edited was changed while you decided, and is not decided:',
+        'RoleAssignment team/edited was changed while you decided, so no decision is recorded:',
         '  generation: 1 → 2',
         '  roles: reader → writer',
         '  adds: reader → writer',
-        'look at it (realmkeeper show edited -n team), and decide again',
+        'read it (realmkeeper show edited -n team) and decide again',
       ].join('\n'),
     )
     await world.author.do('DELETE', `/apis/realmkeeper.io/v1alpha1/namespaces/${NAMESPACE}/roleassignments/swapped`)
@@ -262,7 +262,7 @@ describe('deciding in a cluster, as oneself', () => {
     await world.request('early', { resolved: false })
     const { code, stderr } = await world.as(world.ann, ['approve', 'early', ...HERE])
     expect(code).toBe(1)
-    expect(stderr).toContain('cannot be approved yet (the operator has not looked at it)')
+    expect(stderr).toContain('cannot be approved yet (the operator has not reconciled it)')
     const late = world.as(world.ann, ['approve', 'early', ...HERE, '--no-wait'])
     await world.resolve('early')
     expect(await late).toMatchObject({ code: 0 })
