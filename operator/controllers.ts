@@ -97,7 +97,7 @@ export function startControllers(options: StartControllersOptions): Controllers 
       onDeposed,
       now: deps.store.now,
       enqueueUsersOf: dispatch.enqueueUsersOf,
-      onReconciled: (reconciled, result) => deps.metrics.reconciled(reconciled, result),
+      metrics: deps.metrics,
     })
   const controllers: Record<Kind, Controller> = {
     Realm: start('Realm'),

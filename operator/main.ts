@@ -97,7 +97,7 @@ export async function runOperator(
       // A standby is ready: a rollout waits for it before it ends the leader.
       {
         name: 'reconciling',
-        check: async () => (leadership.state() === 'starting' ? 'it does not lead yet' : undefined),
+        check: async () => (leadership.state() === 'starting' ? 'the controllers have not started yet' : undefined),
       },
     ],
   }).catch(async (error: unknown) => {

@@ -1,9 +1,11 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { ReconcileLabel } from './controller/controller.ts'
 import type { QueueStats } from './controller/queue.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'
+
+/** The label `result` of the metric realmkeeper_operator_reconciles_total. */
+export type ReconcileLabel = 'ready' | 'not_ready' | 'finalized' | 'failed'
 
 export interface OperatorMetrics {
   registry: Registry

@@ -3,12 +3,11 @@ import { hashClientSecret, isClientSecret } from '../../store/client_secret.ts'
 import { deleteClient, findClientByUid, upsertClient } from '../../store/clients.ts'
 import type { ClientRow, ClientWithoutSecret, SecretColumn } from '../../store/clients.ts'
 import type { Db } from '../../store/db.ts'
+import type { ReconcilerDeps } from '../deps.ts'
 import { endSessionsOf } from '../rows/ended_sessions.ts'
 import type { RowSource } from '../rows/known_table.ts'
 import { NotYet } from '../view/view.ts'
 import { pathOf } from '../view/resource_types.ts'
-import type { Rows } from '../rows/rows.ts'
-import type { StoreAccess } from '../rows/store_access.ts'
 
 /** A row to write. */
 export interface ClientWrite {
@@ -19,10 +18,7 @@ export interface ClientWrite {
   previousValidSeconds: number
 }
 
-interface Deps {
-  store: StoreAccess
-  rows: Rows
-}
+type Deps = Pick<ReconcilerDeps, 'store' | 'rows'>
 
 /** Writes one row in one transaction; undefined when another resource holds the client id. Throws NotYet when the row with the secret to keep is gone. */
 export async function saveClient(deps: Deps, write: ClientWrite): Promise<ClientRow | undefined> {

@@ -4,6 +4,7 @@ import { loggableText } from '../../process/loggable.ts'
 import { FINALIZER } from '../../crds/group.ts'
 import { backoffMillis } from '../../kubernetes/clock.ts'
 import { Deposed } from '../../store/operator_epoch.ts'
+import type { OperatorMetrics } from '../metrics.ts'
 import { PostgresAway } from '../rows/store_access.ts'
 import { keyText } from '../source/resource.ts'
 import type { Kind, Resource, ResourceKey } from '../source/resource.ts'
@@ -28,11 +29,8 @@ export interface ControllerDeps {
   enqueueUsersOf: (key: ResourceKey) => void
   /** Another process leads: this one must end. */
   onDeposed: (error: Deposed) => void
-  onReconciled: (kind: Kind, result: ReconcileLabel) => void
+  metrics: Pick<OperatorMetrics, 'reconciled'>
 }
-
-/** The label `result` of the metric realmkeeper_operator_reconciles_total. */
-export type ReconcileLabel = 'ready' | 'not_ready' | 'finalized' | 'failed'
 
 /** The queue and the workers of one kind. The only writer of status and finalizers. */
 export interface Controller {
@@ -94,7 +92,7 @@ export function createController<K extends Kind>(
     const result = await reconciler.reconcile(resource, view)
     await writeStatus(key, resource, result)
     if (result.changed) deps.enqueueUsersOf(key)
-    deps.onReconciled(kind, isReady(result) ? 'ready' : 'not_ready')
+    deps.metrics.reconciled(kind, isReady(result) ? 'ready' : 'not_ready')
     if (!result.requeueAt) return undefined
     const millis = result.requeueAt.getTime() - now().getTime()
     // A time in the past must not make a busy loop.
@@ -115,7 +113,7 @@ export function createController<K extends Kind>(
     finalized.set(keyText(key), uid)
     cleanupReported.delete(uid)
     deps.enqueueUsersOf(key)
-    deps.onReconciled(kind, 'finalized')
+    deps.metrics.reconciled(kind, 'finalized')
   }
 
   /** The object was finalized, or went without its finalizer. The sweep finds the rows that remain. */
@@ -162,7 +160,7 @@ export function createController<K extends Kind>(
   function onFailure({ key: text, error, failures, retryMillis }: QueueFailure): void {
     const key = parseKey(kind, text)
     const about = { resource: keyText(key), err: error, failures, retryMillis }
-    deps.onReconciled(kind, 'failed')
+    deps.metrics.reconciled(kind, 'failed')
     // Another writer was faster, which is ordinary.
     if (error instanceof ResourceConflict)
       return log.debug(about, 'the resource changed meanwhile; the operator retries')

@@ -114,14 +114,6 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
     return pause(clock, millis * (1 + random() / 5), signal)
   }
 
-  async function acquire(): Promise<boolean> {
-    while (!stopping.signal.aborted) {
-      if ((await attempt()) === 'held') return true
-      await nextTry(stopping.signal)
-    }
-    return false
-  }
-
   /** Resolves when the Lease is lost, or with `signal`. */
   async function renew(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -155,7 +147,17 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
   }
 
   async function run(): Promise<void> {
-    while ((await acquire()) && (await hold()));
+    try {
+      let mayLead = true
+      while (mayLead && !stopping.signal.aborted) {
+        if ((await attempt()) === 'held') mayLead = await hold()
+        else await nextTry(stopping.signal)
+      }
+    } finally {
+      await release().catch((error: unknown) => {
+        log.debug({ err: error }, 'the Lease was not released; another process can take it when it expires')
+      })
+    }
   }
 
   async function release(): Promise<void> {
@@ -164,17 +166,7 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
     if (stored?.record.holderIdentity === holder) await lease.write(releasedRecord(stored.record, now()), stored)
   }
 
-  async function runAndRelease(): Promise<void> {
-    try {
-      await run()
-    } finally {
-      await release().catch((error: unknown) => {
-        log.debug({ err: error }, 'the Lease was not released; another process can take it when it expires')
-      })
-    }
-  }
-
-  const ended = runAndRelease()
+  const ended = run()
   // Prevents an unhandled rejection until the caller awaits it.
   ended.catch(() => undefined)
   return {

@@ -3,15 +3,11 @@ import { deleteKeyVersions } from '../../store/key_versions.ts'
 import type { Db } from '../../store/db.ts'
 import { deleteRealm, upsertRealm } from '../../store/realms.ts'
 import type { RealmRow } from '../../store/realms.ts'
+import type { ReconcilerDeps } from '../deps.ts'
 import { endSessionsOf } from '../rows/ended_sessions.ts'
 import { realmDigest } from '../rows/row_digest.ts'
-import type { Rows } from '../rows/rows.ts'
-import type { StoreAccess } from '../rows/store_access.ts'
 
-interface Deps {
-  store: StoreAccess
-  rows: Rows
-}
+type Deps = Pick<ReconcilerDeps, 'store' | 'rows'>
 
 /** Writes a realm's row if it differs; true when it was written. The caller has decided who owns the name. */
 export async function saveRealm({ store, rows }: Deps, row: RealmRow): Promise<boolean> {

@@ -9,7 +9,6 @@ import type { UserRow } from '../../store/users.ts'
 import { knownTable } from './known_table.ts'
 import type { Known, KnownRow } from './known_table.ts'
 import { clientDigest, clientSecretDigest, hashDigest, passwordState, realmDigest, userDigest } from './row_digest.ts'
-import type { Registered } from '../view/view.ts'
 
 export interface KnownClient extends KnownRow {
   clientId: string
@@ -33,7 +32,7 @@ export interface KnownUser extends KnownRow {
  * The rows of configuration as this process last read or wrote them. They are loaded in bulk at the start of a term and
  * at each resync; in between, only this process writes them.
  */
-export interface Rows extends Registered {
+export interface Rows {
   /** Reads all rows. Returns the rows that another client changed, described for the log. */
   load(db: Db): Promise<string[]>
 
@@ -41,6 +40,15 @@ export interface Rows extends Registered {
   clients: Known<KnownClient, ClientRow>
   users: Known<KnownUser, UserRow>
 
+  /** uid of the Realm whose row holds a realm name. */
+  realmOwner(realm: string): string | undefined
+  /** True while there is a row of the Realm of this `namespace/name`, or of a former Realm of that name. */
+  hasRealmAt(path: string): boolean
+  /** Why the last reconcile refused a Realm; undefined when it did not, or there was none. */
+  realmRefusal(realmUid: string): string | undefined
+  subjectOf(realm: string, userUid: string): string | undefined
+
+  // The uid of the resource whose row holds a unique name.
   clientOwner(realm: string, clientId: string): string | undefined
   usernameOwner(realm: string, username: string): string | undefined
   subjectOwner(realm: string, subject: string): string | undefined

@@ -4,11 +4,11 @@ import { claimSubject, findSubjectOwner } from '../../store/subjects.ts'
 import type { SubjectOwner } from '../../store/subjects.ts'
 import { deleteUser, findUserByUid, upsertUser } from '../../store/users.ts'
 import type { UserRow } from '../../store/users.ts'
+import type { ReconcilerDeps } from '../deps.ts'
 import { endSessionsOf } from '../rows/ended_sessions.ts'
 import type { RowSource } from '../rows/known_table.ts'
 import { NotYet } from '../view/view.ts'
 import { pathOf } from '../view/resource_types.ts'
-import type { Rows } from '../rows/rows.ts'
 import type { StoreAccess } from '../rows/store_access.ts'
 
 /** Keeps the password hash of the row, which a server may have renewed. */
@@ -24,10 +24,7 @@ export interface UserWrite {
 
 export type UserWritten = 'written' | 'username_taken' | { subjectOwner: SubjectOwner }
 
-interface Deps {
-  store: StoreAccess
-  rows: Rows
-}
+type Deps = Pick<ReconcilerDeps, 'store' | 'rows'>
 
 /** Writes one row in one transaction. Throws NotYet when the row with the hash to keep is gone. */
 export async function saveUser({ store, rows }: Deps, { row, ...write }: UserWrite): Promise<UserWritten> {

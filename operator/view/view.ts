@@ -1,4 +1,5 @@
 import { admitsNamespace } from './allowed_namespaces.ts'
+import type { Rows } from '../rows/rows.ts'
 import type { RelationIndex } from './relation_index.ts'
 import { pathOf, realmName } from './resource_types.ts'
 import type { NamesRealm, RealmResource, ResourceOf } from './resource_types.ts'
@@ -50,22 +51,11 @@ export type RealmForResource =
     }
   | { admitted: false; reason: 'RealmNotFound' | 'NamespaceNotAllowed'; message: string }
 
-/** The rows, as far as the view needs them. */
-export interface Registered {
-  /** uid of the Realm whose row holds a realm name. */
-  realmOwner(realm: string): string | undefined
-  /** True while there is a row of the Realm of this `namespace/name`, or of a former Realm of that name. */
-  hasRealmAt(path: string): boolean
-  /** Why the last reconcile refused a Realm; undefined when it did not, or there was none. */
-  realmRefusal(realmUid: string): string | undefined
-  subjectOf(realm: string, userUid: string): string | undefined
-}
-
 export function createView(
   source: ResourceSource,
   index: RelationIndex,
-  registered: Registered,
-  isRecreated: (kind: Kind) => boolean = () => false,
+  rows: Pick<Rows, 'realmOwner' | 'hasRealmAt' | 'realmRefusal' | 'subjectOf'>,
+  isRecreated: (kind: Kind) => boolean,
 ): View {
   const find = <K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
@@ -77,7 +67,7 @@ export function createView(
   const view: View = {
     find,
     knownAs,
-    subjectOf: (realm, userUid) => registered.subjectOf(realm, userUid),
+    subjectOf: (realm, userUid) => rows.subjectOf(realm, userUid),
     isRecreated,
 
     holderOf(kind, claim, recordedUid) {
@@ -95,14 +85,14 @@ export function createView(
         // A Realm taken for missing removes the rows of every resource that belongs to it.
         if (!source.completeList('Realm'))
           throw new NotYet(`the list of Realms is not complete, and ${path} is not in it`)
-        if (isRecreated('Realm') && registered.hasRealmAt(path)) {
+        if (isRecreated('Realm') && rows.hasRealmAt(path)) {
           throw new NotYet(`the kind Realm was re-created, and ${path} is not in it yet`)
         }
         return { admitted: false, reason: 'RealmNotFound', message: `there is no Realm ${path}` }
       }
       if (realm.metadata.deletionTimestamp !== undefined) {
         // Its finalize removes the rows, unless its kind is being deleted.
-        if (registered.hasRealmAt(path)) throw new NotYet(`Realm ${path} is being deleted`)
+        if (rows.hasRealmAt(path)) throw new NotYet(`Realm ${path} is being deleted`)
         return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} is being deleted` }
       }
       const labels = source.namespaceLabels(metadata.namespace)
@@ -117,10 +107,10 @@ export function createView(
       }
 
       const name = realmName(realm)
-      if (registered.realmOwner(name) === realm.metadata.uid) {
+      if (rows.realmOwner(name) === realm.metadata.uid) {
         return { admitted: true, name, uid: realm.metadata.uid, resource: realm }
       }
-      const reason = registered.realmRefusal(realm.metadata.uid)
+      const reason = rows.realmRefusal(realm.metadata.uid)
       if (!reason) throw new NotYet(`Realm ${path} is not registered yet`)
       return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} does not serve "${name}": ${reason}` }
     },

@@ -46,7 +46,7 @@ describe('while PostgreSQL cannot be reached', () => {
       expect(await eventsOf('bob')).toMatchObject([
         {
           reason: 'CleanupPending',
-          message: 'what it granted is not removed yet, so it stays: waiting for PostgreSQL',
+          message: 'the object stays until its rows are removed: waiting for PostgreSQL',
           count: 1,
         },
       ]),

@@ -25,7 +25,7 @@ test('a resource that waited and was created again has its own time before a sta
     now: () => new Date(),
     enqueueUsersOf: () => {},
     onDeposed: () => {},
-    onReconciled: () => {},
+    metrics: { reconciled: () => {} },
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a waiting resource uses
   const controller = createController('User', reconciler, 1, { source, view, ...rest } as unknown as ControllerDeps)
