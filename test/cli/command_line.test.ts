@@ -117,7 +117,7 @@ test.for([
   [['pending', '--kubeconfig', 'nowhere.yaml'], 'realmkeeper: nowhere.yaml: no such file; for the manifests that'],
   [['keys', 'rotate', '--realm', 'a', '--kind', 'signing', '--dir', 'b'], 'realmkeeper.io/rotate-signing: "20'],
   [['approve', 'x', '--dir', 'nowhere'], 'start "realmkeeper dev" on the directory first, or name its --state-dir'],
-] as const)('%j says what is missing: 1', async ([args, message]) => {
+] as const)('%j names what is missing: 1', async ([args, message]) => {
   const { code, stderr } = await realmkeeper([...args])
   expect(code).toBe(1)
   expect(stderr).toContain(message)

@@ -15,7 +15,7 @@ describe('a directory', () => {
 
   const lock = (directory = path) => lockDirectory(directory, { file: 'one.lock', holder: '"realmkeeper dev"' })
 
-  test('belongs to one process at a time', async () => {
+  test('is locked by one process at a time', async () => {
     const release = await lock()
     await expect(lock()).rejects.toThrow(
       `another "realmkeeper dev" (process ${process.pid}) uses ${path}: end it, or choose another --state-dir`,
@@ -24,12 +24,12 @@ describe('a directory', () => {
     await expect(lock()).resolves.toBeTypeOf('function')
   })
 
-  test('is made where there is none', async () => {
+  test('is created if missing', async () => {
     await lock(join(path, 'a', 'b'))
     expect(await readdir(join(path, 'a', 'b'))).toEqual(['one.lock'])
   })
 
-  test('is taken over from a process that is no more', async () => {
+  test('is taken over from a process that has ended', async () => {
     const gone = spawn(process.execPath, ['--eval', ''])
     await once(gone, 'exit')
     await writeFile(join(path, 'one.lock'), `${gone.pid} 1234\n`)
@@ -37,39 +37,42 @@ describe('a directory', () => {
     expect(await readdir(path)).toEqual(['one.lock'])
   })
 
-  test.skipIf(process.platform !== 'linux')('is taken over from a zombie: nobody asked how it ended', async () => {
-    // The shell becomes a program that does not know of the child that it has.
-    const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] })
-    const [line] = await once(parent.stdout, 'data')
-    const pid = Number(line)
-    const stat = async (): Promise<string> => readFile(`/proc/${pid}/stat`, 'utf8')
-    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
-    const start = (text: string): string | undefined => text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
-    await writeFile(join(path, 'one.lock'), `${pid} ${boot}:${start(await stat())}\n`)
-    await expect(lock()).rejects.toThrow(`(process ${pid})`)
-    await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 10_000 })
-    await expect(lock()).resolves.toBeTypeOf('function')
-    parent.kill('SIGKILL')
-  })
+  test.skipIf(process.platform !== 'linux')(
+    'is taken over from a zombie, whose parent has not read its exit code',
+    async () => {
+      // The shell replaces itself with a program that does not wait for the child.
+      const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] })
+      const [line] = await once(parent.stdout, 'data')
+      const pid = Number(line)
+      const stat = async (): Promise<string> => readFile(`/proc/${pid}/stat`, 'utf8')
+      const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+      const start = (text: string): string | undefined => text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
+      await writeFile(join(path, 'one.lock'), `${pid} ${boot}:${start(await stat())}\n`)
+      await expect(lock()).rejects.toThrow(`(process ${pid})`)
+      await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 10_000 })
+      await expect(lock()).resolves.toBeTypeOf('function')
+      parent.kill('SIGKILL')
+    },
+  )
 
-  test('is taken over when another process has the pid by now', async () => {
+  test('is taken over when another process has the same pid', async () => {
     await writeFile(join(path, 'one.lock'), `${process.pid} of-an-earlier-start\n`)
     await expect(lock()).resolves.toBeTypeOf('function')
   })
 
-  test('is taken over when the lock was cut off', async () => {
+  test('is taken over when the lock file is empty', async () => {
     await writeFile(join(path, 'one.lock'), '')
     await expect(lock()).resolves.toBeTypeOf('function')
   })
 
-  test('of many that find what somebody left, one has it', async () => {
-    for (const left of ['', 'garbage\n', `${process.pid} of-an-earlier-start\n`]) {
-      await writeFile(join(path, 'one.lock'), left)
+  test('is taken over by one of many processes that find a leftover lock', async () => {
+    for (const leftover of ['', 'garbage\n', `${process.pid} of-an-earlier-start\n`]) {
+      await writeFile(join(path, 'one.lock'), leftover)
       const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lock()))
-      const held = tries.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-      expect(held).toHaveLength(1)
+      const releases = tries.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+      expect(releases).toHaveLength(1)
       expect(await readdir(path)).toEqual(['one.lock'])
-      await held[0]?.()
+      await releases[0]?.()
     }
   })
 })

@@ -17,33 +17,33 @@ async function start(checks: ReadinessCheck[], registry = new Registry()): Promi
   return { ...health, base: `http://127.0.0.1:${health.port}` }
 }
 
-const well: ReadinessCheck = { name: 'postgres', check: async () => undefined }
+const passing: ReadinessCheck = { name: 'postgres', check: async () => undefined }
 
-test('/livez says that the process turns, whatever the checks say', async () => {
+test('/livez is 200 while the process runs, also when a check fails', async () => {
   const { base } = await start([{ name: 'postgres', check: async () => 'away' }])
   expect((await fetch(`${base}/livez`)).status).toBe(200)
 })
 
 test('/readyz is 200 when every check passes', async () => {
-  const { base } = await start([well])
+  const { base } = await start([passing])
   const response = await fetch(`${base}/readyz`)
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({ ready: true, checks: { postgres: 'ok' } })
 })
 
 test.for<[string, () => Promise<string | undefined>, string]>([
-  ['says what is wrong', async () => 'schema 3 is behind', 'schema 3 is behind'],
+  ['reports a problem', async () => 'schema 3 is behind', 'schema 3 is behind'],
   ['throws', () => Promise.reject(new Error('connect ECONNREFUSED')), 'connect ECONNREFUSED'],
   ['throws something secret', () => Promise.reject(new Error('postgres://a:canary@b')), 'postgres://[redacted]@b'],
   ['hangs', () => new Promise(() => {}), 'no answer within 100 ms'],
 ])('/readyz is 503 and names the check that %s', async ([, check, shown]) => {
-  const { base } = await start([well, { name: 'schema', check }])
+  const { base } = await start([passing, { name: 'schema', check }])
   const response = await fetch(`${base}/readyz`)
   expect(response.status).toBe(503)
   expect(await response.json()).toEqual({ ready: false, checks: { postgres: 'ok', schema: shown } })
 })
 
-test('probes that come together share one run of the checks', async () => {
+test('concurrent probes share one run of the checks', async () => {
   let runs = 0
   const health = await start([
     {
@@ -59,8 +59,8 @@ test('probes that come together share one run of the checks', async () => {
   expect(runs).toBe(1)
 })
 
-test('draining, it is not ready and still alive', async () => {
-  const health = await start([well])
+test('while draining it is alive and not ready', async () => {
+  const health = await start([passing])
   health.drain()
   const response = await fetch(`${health.base}/readyz`)
   expect(response.status).toBe(503)
@@ -71,7 +71,7 @@ test('draining, it is not ready and still alive', async () => {
 test('/metrics shows the registry', async () => {
   const registry = new Registry()
   new Counter({ name: 'logins_total', help: 'Logins', registers: [registry] }).inc(3)
-  const { base } = await start([well], registry)
+  const { base } = await start([passing], registry)
   expect(await (await fetch(`${base}/metrics`)).text()).toContain('logins_total 3')
 })
 
@@ -83,11 +83,11 @@ test.for([
   ['HEAD', '/readyz', 200],
   ['GET', '/readyz?verbose=1', 200],
 ] as const)('%s %s answers %i', async ([method, path, status]) => {
-  const { base } = await start([well])
+  const { base } = await start([passing])
   expect((await fetch(base + path, { method })).status).toBe(status)
 })
 
-test('a port in use is said with the flag that changes it', async () => {
+test('the error for a port in use names the flag that changes it', async () => {
   const occupant = createServer()
   const at = { host: '127.0.0.1', flag: '--health-listen-port' }
   const port = await listen(occupant, { ...at, port: 0 })

@@ -10,7 +10,7 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): { line: Rec
 
 const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 
-describe('what a log line may not hold', () => {
+describe('a log line holds no secrets', () => {
   test.for([
     ['a password', { password: 'canary-1' }],
     ['a secret under a camelCase name', { clientSecret: 'canary-1' }],
@@ -42,8 +42,8 @@ describe('what a log line may not hold', () => {
   })
 })
 
-describe('what keeps a log readable', () => {
-  test('a line stays one line: line breaks, terminal sequences and text directions are written out', () => {
+describe('a log stays readable', () => {
+  test('a line stays one line: line breaks, terminal sequences and text directions are escaped', () => {
     const { line } = logged((log) => log.info({ username: 'a\nb' }, '\u001b[31mred\u202e\r\n{"forged":1}'))
     expect(line).toMatchObject({
       username: 'a\\u000ab',
@@ -51,11 +51,11 @@ describe('what keeps a log readable', () => {
     })
   })
 
-  test('what is too long is cut, and says how long it was', () => {
+  test('a long text is cut and shows its length', () => {
     expect(logged((log) => log.info('x'.repeat(100_000))).line.msg).toBe(`${'x'.repeat(2000)}… (100000 characters)`)
   })
 
-  test('what is too deep or refers to itself ends', () => {
+  test('deep and cyclic members are cut', () => {
     const ring: Record<string, unknown> = { name: 'ring' }
     ring.ring = ring
     expect(logged((log) => log.info({ ring }, 'x')).text.length).toBeLessThan(1000)
@@ -71,7 +71,7 @@ describe('what keeps a log readable', () => {
     })
   })
 
-  test('names that only contain the letters of a secret one are shown', () => {
+  test('members whose name only contains the letters of a secret one are shown', () => {
     const members = {
       tokenEndpoint: 'https://x',
       keyVersion: 3,

@@ -16,7 +16,7 @@ const hasCurl = spawnSync('curl', ['--version']).status === 0
 const QUICKSTART = '.realmkeeper/quickstart'
 const MANIFESTS = `${QUICKSTART}/manifests`
 
-// A start takes seconds on a machine that does other things as well.
+// A start takes seconds on a busy machine.
 const MINUTE = 60_000
 
 let folder: string
@@ -45,7 +45,7 @@ async function dev(args: string[], ports?: DevProcess['ports']): Promise<DevProc
 
 const command = (...args: string[]) => realmkeeper(args, { cwd: folder })
 
-/** Pastes commands into a shell, in the folder; `npx realmkeeper` is this checkout's. */
+/** Runs commands in a shell in the folder; `npx realmkeeper` is that of this checkout. */
 function paste(commands: string): string {
   const npx = `npx() { shift; '${process.execPath}' '${ROOT}/cli/realmkeeper.ts' "$@"; }\n`
   const { stdout, stderr } = spawnSync('bash', ['-c', npx + commands], {
@@ -77,7 +77,7 @@ describe.skipIf(!hasCurl)('the quickstart', { timeout: MINUTE }, () => {
   beforeEach(makeFolder)
   afterEach(removeFolder)
 
-  test('the tour as printed gives what it says, Ctrl-C ends it cleanly, a second start keeps the data', async () => {
+  test('the printed tour works, Ctrl-C ends it with 0, a second start keeps the data', async () => {
     const first = await dev(['--quickstart'])
     await first.printed('Ctrl-C ends it.')
     await first.printed('refresh_token=$F; echo')
@@ -127,9 +127,9 @@ describe('while it runs', { timeout: MINUTE }, () => {
     expect(second.output()).toContain(`another "realmkeeper dev" (process ${running.child.pid}) uses`)
   })
 
-  test('an operator on the same state is refused, and told who has it', async () => {
+  test('a second operator on the same state is refused; the error names the first', async () => {
     const holder = pidOf(running, 'operator')
-    const url = 'postgres://nobody:none@127.0.0.1:1/none'
+    const url = 'postgres://none:none@127.0.0.1:1/none'
     const args = ['--dir', MANIFESTS, '--state-dir', `${QUICKSTART}/state`, '--base-url=http://localhost']
     const { code, stdout, stderr } = await command('operator', ...args, `--database-url=${url}`)
     expect(code).toBe(1)
@@ -137,7 +137,7 @@ describe('while it runs', { timeout: MINUTE }, () => {
     expect(await logsIn()).toMatchObject({ status: 200 })
   })
 
-  test('its audit log is listed and checked by the name of the directory alone', async () => {
+  test('its audit log is listed and verified with --dir only', async () => {
     const approved = await command('approve', 'alice-realm-admin', '-n', 'quickstart', '--dir', MANIFESTS, '--as=ann')
     expect(approved.stdout + approved.stderr).toContain('quickstart/alice-realm-admin approved by ann')
     const listed = await command('audit', '--dir', MANIFESTS, '--assignment=alice-realm-admin')
@@ -151,7 +151,7 @@ describe('while it runs', { timeout: MINUTE }, () => {
     expect(elsewhere.stderr).toMatch(/^realmkeeper: no database is running for .*start "realmkeeper dev"/)
   })
 
-  test('a file that does not parse is named with its line, and the rest is served', async () => {
+  test('an invalid file is reported with its line, and the other files are served', async () => {
     await writeFile(join(folder, QUICKSTART, 'manifests/99_broken.yaml'), 'kind: [User\n')
     await running.printed(/99_broken\.yaml:\d+/)
     expect(await logsIn()).toMatchObject({ status: 200 })
@@ -165,7 +165,7 @@ describe('while it runs', { timeout: MINUTE }, () => {
     await expect.poll(logsIn, { timeout: 20_000 }).toMatchObject({ status: 200 })
   })
 
-  test('killed itself, it leaves nothing that a next start minds', async () => {
+  test('after SIGKILL the next start succeeds', async () => {
     running.child.kill('SIGKILL')
     await running.ended
     running = await dev(['--quickstart'], running.ports)
@@ -174,11 +174,11 @@ describe('while it runs', { timeout: MINUTE }, () => {
   })
 })
 
-describe('what keeps it from starting', () => {
+describe('failures of the start', () => {
   beforeEach(makeFolder)
   afterEach(removeFolder)
 
-  test('a port in use is told in one line, and nothing stays behind', async () => {
+  test('a port in use is reported in one line, and no lock stays', async () => {
     const occupant = createServer()
     await new Promise<void>((resolve) => occupant.listen(0, '127.0.0.1', resolve))
     const address = occupant.address()
@@ -192,7 +192,7 @@ describe('what keeps it from starting', () => {
     await new Promise((resolve) => occupant.close(resolve))
   })
 
-  test('a directory that is not there is told in one line', async () => {
+  test('a missing directory is reported in one line', async () => {
     const refused = await dev(['nowhere'])
     expect(await refused.ended).toBe(1)
     expect(refused.output()).toBe(

@@ -43,12 +43,12 @@ async function location(): Promise<string> {
 
 test('data survives a stop and a second start; the password is in a file that only its owner reads', async () => {
   const first = await startEmbeddedPostgres({ directory })
-  await query(first.url, 'create table kept (id int)')
+  await query(first.url, 'create table survivor (id int)')
   await first.stop()
   await expect(query(first.url, 'select')).rejects.toThrow('ECONNREFUSED')
 
   const second = await startEmbeddedPostgres({ directory })
-  expect(await query(second.url, `select to_regclass('kept')::text as name`)).toEqual([{ name: 'kept' }])
+  expect(await query(second.url, `select to_regclass('survivor')::text as name`)).toEqual([{ name: 'survivor' }])
   expect((await stat(join(directory, 'password'))).mode & 0o777).toBe(0o600)
 })
 
@@ -61,7 +61,7 @@ test('it is UTF8 with the collation of code points, independent of the environme
   expect(rows).toEqual([{ encoding: 'UTF8', lower: 'äö', by_code_point: true }])
 })
 
-test('it listens on the loopback address alone, with a password', async () => {
+test('it listens on the loopback address only, with a password', async () => {
   const { url, port } = await startEmbeddedPostgres({ directory })
   expect(
     await query(
@@ -74,11 +74,11 @@ test('it listens on the loopback address alone, with a password', async () => {
 
 test('a PostgreSQL that outlived its process is stopped, and the next start has its data', async () => {
   const orphan = await startEmbeddedPostgres({ directory })
-  await query(orphan.url, 'create table kept (id int)')
+  await query(orphan.url, 'create table survivor (id int)')
 
   const next = await startEmbeddedPostgres({ directory })
   await expect(query(orphan.url, 'select')).rejects.toThrow('ECONNREFUSED')
-  expect(await query(next.url, `select to_regclass('kept')::text as name`)).toEqual([{ name: 'kept' }])
+  expect(await query(next.url, `select to_regclass('survivor')::text as name`)).toEqual([{ name: 'survivor' }])
 })
 
 test('it starts after its postmaster was killed', async () => {
@@ -102,7 +102,7 @@ test('a process that has the pid of an earlier postmaster gets no signal', async
   expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test('a database of another version is refused in one line that says what to do', async () => {
+test('a database of another version is refused with one line of advice', async () => {
   const first = await startEmbeddedPostgres({ directory })
   await first.stop()
   await writeFile(`${await location()}/data/PG_VERSION`, '13\n')
@@ -132,13 +132,13 @@ test.skipIf(process.getuid?.() !== 0)(
   async () => {
     await chmod(directory, 0o700)
     const first = await startEmbeddedPostgres({ directory })
-    await query(first.url, 'create table kept (id int)')
+    await query(first.url, 'create table survivor (id int)')
     await first.stop()
     const elsewhere = await location()
     expect(elsewhere).toMatch(/^\/var\/tmp\/realmkeeper-database-/)
 
     const second = await startEmbeddedPostgres({ directory })
-    expect(await query(second.url, `select to_regclass('kept')::text as name`)).toEqual([{ name: 'kept' }])
+    expect(await query(second.url, `select to_regclass('survivor')::text as name`)).toEqual([{ name: 'survivor' }])
     await second.stop()
 
     await rm(directory, { recursive: true })

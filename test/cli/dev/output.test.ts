@@ -3,7 +3,7 @@ import { readableLine } from '../../../cli/dev/log_line.ts'
 import { readyTable } from '../../../cli/dev/ready_table.ts'
 import type { StoredResource } from '../../../operator/source/directory/state/stored_object.ts'
 
-describe('a line of a log on a terminal', () => {
+describe('a log line on a terminal', () => {
   const line = (members: object): string =>
     JSON.stringify({ time: '2030-01-02T03:04:05.678Z', level: 'info', ...members })
 
@@ -17,12 +17,12 @@ describe('a line of a log on a terminal', () => {
     expect(readableLine(line(members), 'operator', 'info')).toBe(shown)
   })
 
-  test('what is no line of a log is shown as it is, without what a terminal would obey', () => {
+  test('other lines are shown with control characters escaped', () => {
     expect(readableLine('at \u001b[31mx', 'server', 'info')).toBe('         server    at \\u001b[31mx')
   })
 })
 
-describe('the table of what is ready', () => {
+describe('the table of ready resources', () => {
   const object = (kind: StoredResource['kind'], name: string, rest: Partial<StoredResource> = {}): StoredResource => ({
     kind,
     name,
@@ -53,7 +53,7 @@ describe('the table of what is ready', () => {
     lastTransitionTime: '2030-01-01T00:00:00Z',
   })
 
-  test('lists kinds in their order, and says why something waits', () => {
+  test('lists kinds in order, and why a resource waits', () => {
     const held = [
       object('RoleAssignment', 'admin', {
         status: { conditions: [condition('Ready', 'False', 'PendingApproval', 'waits for 1 approval')] },
@@ -78,13 +78,13 @@ describe('the table of what is ready', () => {
     ])
   })
 
-  test('what was said of an earlier generation does not count', () => {
+  test('a condition of an earlier generation does not count', () => {
     const held = object('User', 'alice', { status: { conditions: [condition('Ready', 'True', 'Ready', 'fine', 1)] } })
     expect(readyTable([held]).at(-1)).toBe('user/alice  waits  not reconciled yet')
     expect(readyTable([{ ...held, generation: 1 }]).at(-1)).toBe('user/alice  ready  fine')
   })
 
-  test('of many resources, those that are ready are only counted', () => {
+  test('of many resources, ready ones are only counted', () => {
     const ready = { status: { conditions: [condition('Ready', 'True', 'Ready', 'fine')] } }
     const held = [
       ...Array.from({ length: 100 }, (_, index) => object('User', `user-${index}`, ready)),

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStateDirectory, stateDirectoryOf } from '../../../cli/dev/state_directory.ts'
 
-describe('where the state of a directory lies', () => {
+describe('the state directory of a directory', () => {
   test.for([
     ['manifests', undefined, '.realmkeeper/manifests/state'],
     ['./a/b/', undefined, '.realmkeeper/b/state'],
@@ -24,7 +24,7 @@ describe('where the state of a directory lies', () => {
     ['manifests', 'manifests/..state'],
     ['.', undefined],
     ['/', '/var/state'],
-  ] as const)('never inside the manifests: %s with --state-dir %s', ([directory, given]) => {
+  ] as const)('is never inside the manifests: %s with --state-dir %s', ([directory, given]) => {
     expect(() => stateDirectoryOf(directory, given)).toThrow('choose another with --state-dir')
   })
 })
@@ -36,13 +36,13 @@ describe('a state directory', () => {
   })
   afterEach(() => rm(path, { recursive: true, force: true }))
 
-  test('of this version opens again', async () => {
+  test('of this version can be opened again', async () => {
     await openStateDirectory(path)
     await openStateDirectory(path)
     expect(await readFile(join(path, 'version'), 'utf8')).toBe('1\n')
   })
 
-  test('of another version is refused in one line that says what to do', async () => {
+  test('of another version is refused with one line of advice', async () => {
     await writeFile(join(path, 'version'), '99\n')
     await expect(openStateDirectory(path)).rejects.toThrow(
       `the state directory ${path} has version 99, and this realmkeeper reads version 1: move it away to begin with a new one ` +

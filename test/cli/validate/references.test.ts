@@ -65,7 +65,11 @@ describe('row 93: realmRef', () => {
         [doc('Realm', 'store', ''), user('alice')],
         [/^7 error spec\.realmRef\.name: no Realm team\/shop/],
       ],
-      ['names a Realm that is kept elsewhere', [user('alice')], [/^3 note spec\.realmRef\.name: no Realm team\/shop/]],
+      [
+        'names a Realm that is not in these files',
+        [user('alice')],
+        [/^3 note spec\.realmRef\.name: no Realm team\/shop/],
+      ],
       [
         'names a Realm of another namespace that admits its own only',
         [elsewhere(''), visitor],
@@ -83,7 +87,7 @@ describe('row 93: realmRef', () => {
         [/^9 error .*does not admit/],
       ],
       [
-        'names a Realm that admits by labels nobody knows here',
+        'names a Realm that admits by unknown labels',
         [selector('matchLabels: {a: b}'), visitor],
         [/^7 note .*depends on its labels/],
       ],
@@ -124,16 +128,16 @@ describe('row 95: Secrets', () => {
 
   check(
     [
-      ['is there', [password, secret('pw', 'password: a-password')], []],
+      ['exists', [password, secret('pw', 'password: a-password')], []],
       [
         'is missing among others',
         [password, secret('other', 'a: b')],
         [/^3 error spec\.passwordSecretRef\.name: no Secret team\/pw/],
       ],
       ['is in another namespace', [password, core('Secret', 'pw', 'stringData: {password: a}', 'other')], [/^3 note/]],
-      ['is kept elsewhere', [password], [/^3 note spec\.passwordSecretRef\.name: no Secret team\/pw/]],
+      ['is not in these files', [password], [/^3 note spec\.passwordSecretRef\.name: no Secret team\/pw/]],
       [
-        'is made by an ExternalSecret',
+        'is created by an ExternalSecret',
         [
           password,
           secret('other', 'a: b'),
@@ -142,7 +146,7 @@ describe('row 95: Secrets', () => {
         [],
       ],
       [
-        'is made by a SealedSecret',
+        'is created by a SealedSecret',
         [
           password,
           secret('other', 'a: b'),
@@ -177,12 +181,12 @@ describe('row 95: Secrets', () => {
         [/^3 error .*is a keyring/],
       ],
       [
-        'is a license that somebody issues later',
+        'is a license that is issued later',
         [realm('identityProvider: {alias: a, licenseSecretRef: {name: l}}'), secret('other', 'a: b')],
         [/^3 note spec\.identityProvider\.licenseSecretRef\.name/],
       ],
       [
-        'would be generated over another',
+        'would be generated over an existing one',
         [client('web', ''), secret('web-client', 'a: b')],
         [/^3 error spec\.clientSecret: .*generated into the Secret web-client/],
       ],
@@ -214,7 +218,7 @@ describe('roles', () => {
         [/^7 error spec\.roles\[1\]: the realm "shop" has no role wrter; did you mean writer\?/],
       ],
       [
-        'of a field that is not there',
+        'of a field that does not exist',
         [shop, assignment(`${alice}, roles: [_svc_name.selfdecrypt]`)],
         [/no role _svc_name/],
       ],
@@ -223,9 +227,9 @@ describe('roles', () => {
         [shop, assignment(`${alice}, roles: [_svc_dob.decrypt]`)],
         [/no role _svc_dob\.decrypt/],
       ],
-      ['of a realm that is not here', [assignment(`${alice}, roles: [anything]`)], []],
+      ['of a realm that is not in these files', [assignment(`${alice}, roles: [anything]`)], []],
       [
-        'composed of one that is not there',
+        'composed of one that does not exist',
         [realm('roles: [{name: a, composites: [b]}]')],
         [/^3 error spec\.roles\[0\]\.composites\[0\]: .*no role b/],
       ],
@@ -235,7 +239,7 @@ describe('roles', () => {
         [],
       ],
       [
-        'allowed to a client and not there',
+        'allowed to a client and missing',
         [shop, client('web', 'allowedRoles: [raeder]')],
         [/^7 error spec\.allowedRoles\[0\]/],
       ],
@@ -257,7 +261,7 @@ describe('subjects', () => {
         [/^11 error spec\.subject\.name: no User team\/alcie/],
       ],
       [
-        'a User that is kept elsewhere',
+        'a User that is not in these files',
         [realm(), assignment(`subject: {kind: User, name: alice}, ${roles}`)],
         [/^7 note/],
       ],
@@ -273,7 +277,7 @@ describe('subjects', () => {
       ],
       ['the Group', [realm(), assignment(`subject: {kind: Group, name: default-roles-shop}, ${roles}`)], []],
       [
-        'the Group of a realm with a name of its own',
+        'the Group of a realm with spec.realm',
         [realm('realm: store'), assignment(`subject: {kind: Group, name: default-roles-store}, ${roles}`)],
         [],
       ],
@@ -306,7 +310,7 @@ describe('audiences', () => {
   check(
     [
       ['in the same namespace', [shop, client('web', 'audiences: [orders]'), client('orders', '')], []],
-      ['that are no client', [shop, client('web', 'audiences: ["https://api.example.com"]')], []],
+      ['that are not a client', [shop, client('web', 'audiences: ["https://api.example.com"]')], []],
       ['in another namespace that lists the client', [shop, web, client('orders', 'acceptsTokensFrom: [web]')], []],
       [
         'in another namespace that does not',
@@ -349,7 +353,7 @@ describe('row 94: names that two objects use', () => {
         [],
       ],
       [
-        'a username, in other letters',
+        'a username in another case',
         [realm(), user('alice'), doc('User', 'alice2', 'realmRef: {name: shop}, username: ＡLICE')],
         [/^11 error spec\.username: .*the same username/],
       ],
