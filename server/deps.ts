@@ -55,7 +55,7 @@ export interface LoginLimits {
   byClient: FailureLimiter
 }
 
-/** Deps, and what runs in the background to keep them up to date. */
+/** Deps, and the background work that keeps them up to date. */
 export interface RunningDeps {
   deps: Deps
   keyrings: Keyrings

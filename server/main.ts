@@ -32,19 +32,19 @@ export interface RunningServer {
   port: number
   /** Health and metrics. */
   healthPort: number
-  /** Resolves when realms, clients and keyrings were read for the first time. */
+  /** Resolves when the server has read realms, clients and keyrings for the first time. */
   warm: Promise<void>
-  /** Not ready any more, then no new connections, then the end of what is under way; bounded by `shutdownSeconds`. */
+  /** Turns not ready, refuses new connections, and waits up to `shutdownSeconds` for requests under way. */
   stop(): Promise<void>
 }
 
-/** The configuration cannot be used; the message says what to change. */
+/** An unusable configuration; the message says what to change. */
 export class ServerConfigError extends PlainError {
   override readonly name = 'ServerConfigError'
 }
 
 /**
- * Starts a server. Postgres may be away: the process stays up, not ready, until it comes.
+ * Starts a server. While Postgres is unavailable the process stays up and is not ready.
  * @throws ListenError, SchemaMismatch when the database is too new for this process, ServerConfigError, ApiAccessError
  */
 export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, 'now' | 'log'>): Promise<RunningServer> {
@@ -116,7 +116,7 @@ async function serve(config: ServerConfig, running: RunningDeps, log: Logger): P
   const server = httpServer(config, running, metrics, () => draining.signal.aborted)
   try {
     const port = await listen(server, { host: config.listenHost, port: config.listenPort, flag: '--listen-port' })
-    log.info({ port, healthPort: health.port, replica: deps.auditWriter }, 'the server listens')
+    log.info({ port, healthPort: health.port, replica: deps.auditWriter }, 'listening')
     return { port, healthPort: health.port, warm: warmUp(), stop }
   } catch (error) {
     await health.close()
@@ -131,7 +131,7 @@ async function serve(config: ServerConfig, running: RunningDeps, log: Logger): P
   async function stop(): Promise<void> {
     health.drain()
     draining.abort()
-    await drained(server, config.shutdownSeconds * 1000)
+    await drain(server, config.shutdownSeconds * 1000)
     await running.stop()
     await health.close()
   }
@@ -168,8 +168,8 @@ function readinessChecks({ deps, mirror, keyrings, follower }: RunningDeps): Rea
   ]
 }
 
-/** Everything that is under way ends by itself, or with the deadline. */
-async function drained(server: Server, deadlineMillis: number): Promise<void> {
+/** Waits for the requests under way, then closes every connection. */
+async function drain(server: Server, deadlineMillis: number): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
   const deadline = new AbortController()
   const late = sleep(Math.max(0, deadlineMillis - 1_000), undefined, { signal: deadline.signal }).catch(() => {})

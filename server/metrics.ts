@@ -3,11 +3,11 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 export interface ServerMetrics {
   registry: Registry
-  /** One answered request. `route` is a name of the route table: what a caller sends is never a label. */
+  /** Counts one answered request. `route` is a name of the route table; text of a caller is never a label. */
   answered(route: string, method: string, status: number, seconds: number): void
 }
 
-/** What is asked when the metrics are read. */
+/** The sources of the gauges. */
 export interface Gauges {
   pool: Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'>
   passwordQueueLength: () => number
@@ -47,7 +47,7 @@ export function createServerMetrics(gauges: Gauges): ServerMetrics {
   }
 }
 
-/** Read from where they are known whenever somebody asks. */
+/** Each gauge reads its source when the metrics are scraped. */
 function gaugesOf({ pool, passwordQueueLength, refusedKeyrings, isFollowingChanges }: Gauges): Gauge[] {
   return [
     new Gauge({

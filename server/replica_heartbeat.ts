@@ -4,11 +4,11 @@ import { beat, removeReplica } from '../store/replicas.ts'
 
 const BEAT_MILLIS = 5_000
 
-/** Tells the operator that this process lives and which keys it holds: no key is used before every live replica has it. */
+/** Writes which keys this process holds. The operator activates a key only when every live replica holds it. */
 export interface ReplicaHeartbeat {
-  /** Beats at once, because what is held has changed. */
+  /** Writes at once, because the loaded keys have changed. */
   beatNow(): void
-  /** The replica drains: no key waits for it any more. */
+  /** Removes the replica, so that no key waits for it. */
   stop(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function startReplicaHeartbeat({
   let isDue = false
   let isStopped = false
 
-  /** One at a time; what is asked for meanwhile is one more. */
+  /** One write at a time. Requests during a write cause one more. */
   async function beatWhileDue(): Promise<void> {
     while (isDue) {
       isDue = false

@@ -7,15 +7,15 @@ const BEHIND =
   'the schema is older than this process: the operator, or "realmkeeper migrate", has to bring it up to date'
 
 /**
- * Looks once, at start. A database that cannot be asked now is asked again by whoever waits for it.
- * @throws SchemaMismatch when the schema is too new for this process; what `isUntrusted` knows
+ * Checks the schema once, at start. A database that does not answer is checked again by the readiness check.
+ * @throws SchemaMismatch when the schema is too new for this process; an error for which `isUntrusted` holds
  */
 export async function refuseNewerSchema(db: Db, log: Logger): Promise<void> {
   try {
     await schemaState(db)
   } catch (error) {
     if (error instanceof SchemaMismatch || isUntrusted(error)) throw error
-    log.warn({ err: error }, 'PostgreSQL does not answer: the server starts, and is ready when it does')
+    log.warn({ err: error }, 'PostgreSQL does not answer: the server starts, and becomes ready when it does')
   }
 }
 

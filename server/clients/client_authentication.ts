@@ -86,7 +86,7 @@ const NO_SECRET: SecretHash = { salt: randomBytes(16), hash: randomBytes(32) }
 
 type SecretMatch = 'valid' | 'expired' | 'wrong'
 
-/** Makes every comparison, whatever the ones before found, so that the time does not depend on the secrets. */
+/** Makes every comparison in any case, so that the time does not depend on the secrets. */
 function matchSecrets(client: ClientRow | undefined, secrets: string[], now: Date): SecretMatch {
   const current = secretHash(client?.secretSalt, client?.secretHash)
   const previous = secretHash(client?.previousSecretSalt, client?.previousSecretHash)

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, randomFillSync, timingSafeEqual } fro
 import type { FieldPair } from '../../keyring/keyring.ts'
 import type { LoadedKeyring } from '../../keyring/loaded_keyring.ts'
 import {
+  deriveValueKey,
   FLAG_GIVEN_AS_BYTES,
   FLAG_SUBJECT_BOUND,
   formatCiphertext,
@@ -10,8 +11,8 @@ import {
   SALT_BYTES,
   TAG_BYTES,
   type Ciphertext,
+  type ValueKey,
 } from './ciphertext.ts'
-import { deriveValueKey, type ValueKey } from './value_key.ts'
 
 /** The field of a request as the realm defines it, and the `sub` of the caller's verified token. */
 export interface CipherContext extends FieldPair {
@@ -39,8 +40,8 @@ const ALGORITHM = 'aes-256-gcm'
 const OPTIONS = { authTagLength: TAG_BYTES } as const
 
 /**
- * Encrypts one value under the primary key. Text and bytes are told apart by a flag, so that decrypt answers in the
- * form that was given. The salt is for test vectors; never let a caller choose it.
+ * Encrypts one value under the primary key. A flag distinguishes text from bytes, so that decrypt answers in the form
+ * that was given. The salt is for test vectors; never let a caller choose it.
  * @throws TypeError for text with a lone surrogate (it would come back changed) and a salt of another length
  * @throws RangeError for a value over 65536 bytes
  */
@@ -102,9 +103,9 @@ export function decryptValue(
 }
 
 /**
- * Every refusal takes the same way, so that time does not tell a wrong subject from a changed byte: GCM runs to its
- * end also when the commitment has failed, and then against a tag that cannot fit (nobody outside can compute it),
- * because one that fits would spare the exception, which costs more than the decryption.
+ * Every refusal takes the same time, so that a caller cannot tell a wrong subject from a changed byte: GCM runs to its
+ * end also after a failed commitment, against a tag that cannot match. A matching tag would save the exception, which
+ * costs more than the decryption.
  */
 function open({ key, nonce, commitment, aad }: ValueKey, { encrypted, tag }: Ciphertext, isCommitted: boolean) {
   const expectedTag = isCommitted ? tag : commitment.subarray(0, TAG_BYTES)
@@ -114,7 +115,7 @@ function open({ key, nonce, commitment, aad }: ValueKey, { encrypted, tag }: Cip
     decipher.final()
     if (isCommitted) return value
   } catch {
-    // Falls through: nobody may see what was not authentic.
+    // Falls through: the value is not authentic.
   }
   value.fill(0)
   return undefined
@@ -124,7 +125,7 @@ const SALTS_IN_POOL = 128
 const pool = Buffer.alloc(SALTS_IN_POOL * SALT_BYTES)
 let next = pool.length
 
-/** 24 random bytes, drawn many at a time: a call of its own costs more than the derivation. A view, valid until the next call. */
+/** 24 random bytes, drawn in batches: one call each costs more than the derivation. A view, valid until the next call. */
 function nextSalt(): Uint8Array {
   if (next === pool.length) {
     randomFillSync(pool)

@@ -46,7 +46,7 @@ export function requireDecryptionAvailable(realm: ServedRealm, now: Date): void 
   if (!allMet(realm.row.encryption, now) && !hasBegun(realm)) throw unavailable()
 }
 
-/** The operator writes what is missing; the server compares the two dates, so that they hold with the operator down. */
+/** The operator writes `missing`; the server compares the two dates, so that they take effect while the operator is down. */
 export function allMet({ missing, licenseExpiresAt, realmAdminUntil }: EncryptionPreconditions, now: Date): boolean {
   return missing.length === 0 && isAhead(licenseExpiresAt, now) && isAhead(realmAdminUntil, now)
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
-/** Proxies write one hop each; what lies further back is not looked at. */
+/** Proxies write one hop each; earlier hops are ignored. */
 const MAX_HOPS = 20
 
 /**
- * Tells who called: the peer, or what a trusted peer says of it in X-Forwarded-For. The header is read from its end, as
- * long as the hops are trusted: everything before the first one that is not could have been written by anybody.
+ * The address of the caller: the peer, or the one that a trusted peer writes in X-Forwarded-For. The header is read from
+ * its end while the hops are trusted; any caller could have written the hops before the first untrusted one.
  */
 export function clientAddresses(trustedProxies: readonly string[]): (req: IncomingMessage) => string {
   const trusted = new BlockList()
@@ -41,7 +41,7 @@ function forwardedFor(
   return nearest
 }
 
-/** An IPv4 peer of a socket that listens on :: comes as ::ffff:192.0.2.1. */
+/** A socket that listens on :: reports an IPv4 peer as ::ffff:192.0.2.1. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 }

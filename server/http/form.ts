@@ -3,13 +3,13 @@ import { OAuthError } from './oauth_error.ts'
 
 const MAX_FIELDS = 100
 const MAX_NAME_LENGTH = 256
-/** Longer than any token that is looked at, so that an over-long token is an invalid token rather than a bad form. */
+/** Longer than any valid token, so that an over-long token is an invalid token rather than a bad form. */
 const MAX_VALUE_LENGTH = 32 * 1024
 
 /**
  * Decodes application/x-www-form-urlencoded strictly: names are flat, a name given twice is refused (RFC 6749 section
  * 3.2), an empty value counts as absent.
- * @throws OAuthError 400 for what is malformed, repeated, too much, or holds U+0000
+ * @throws OAuthError 400 for a malformed, repeated or over-long field, too many fields, and U+0000
  */
 export function decodeForm(text: string): Form {
   const form: Record<string, string | undefined> = Object.create(null)
@@ -40,7 +40,7 @@ function addField(form: Record<string, string | undefined>, seen: Set<string>, p
   if (value !== '') form[name] = value
 }
 
-/** Percent-encoded surrogates and bytes that are no UTF-8 are what decodeURIComponent refuses. */
+/** decodeURIComponent refuses percent-encoded surrogates and bytes that are no UTF-8. */
 function decodePart(part: string): string {
   let decoded = part
   if (part.includes('+')) decoded = part.replaceAll('+', ' ')

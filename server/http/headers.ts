@@ -12,7 +12,7 @@ export function securityHeaders(isHttps: boolean): Readonly<Record<string, strin
   return isHttps ? { ...SECURITY_HEADERS, 'Strict-Transport-Security': 'max-age=31536000' } : SECURITY_HEADERS
 }
 
-/** Sets the security headers and those for caches, which may keep public documents for five minutes. */
+/** Sets the security headers and Cache-Control: caches may store public documents for five minutes, and nothing else. */
 export function commonHeaders(always: Readonly<Record<string, string>>, isDraining: () => boolean): HttpMiddleware {
   return async (ctx, next) => {
     ctx.set(always)

@@ -4,55 +4,55 @@ import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 
 /** How long a caller may take. Milliseconds. */
-export interface Patience {
+export interface Timeouts {
   headers: number
   /** The whole request, its body included. */
   request: number
-  /** Nothing comes and nothing goes: callers that do not read their answers. */
-  silence: number
-  /** Between two requests. Longer than a proxy keeps an idle connection, so that it is the proxy who closes it. */
+  /** Idle socket during a request: callers that do not read their answers. */
+  idle: number
+  /** Between two requests. Longer than proxies wait, so that the proxy closes the connection. */
   keepAlive: number
-  /** How often the first two are looked at. */
+  /** The interval at which `headers` and `request` are checked. */
   check: number
 }
 
-const PATIENCE: Patience = { headers: 10_000, request: 30_000, silence: 60_000, keepAlive: 65_000, check: 2_000 }
+const TIMEOUTS: Timeouts = { headers: 10_000, request: 30_000, idle: 60_000, keepAlive: 65_000, check: 2_000 }
 
 export interface ListenerOptions {
-  /** Headers of every answer, also to what never became a request. */
+  /** Headers of every answer, also to bytes that are no HTTP request. */
   always: Readonly<Record<string, string>>
-  patience?: Patience
+  timeouts?: Timeouts
 }
 
-/** The HTTP server with its bounds: nobody keeps a connection busy for longer than an honest caller needs. */
-export function createListener(listener: RequestListener, { always, patience = PATIENCE }: ListenerOptions): Server {
+/** The HTTP server with bounds for the time and the size of a request, so that slow callers do not exhaust it. */
+export function createListener(listener: RequestListener, { always, timeouts = TIMEOUTS }: ListenerOptions): Server {
   const server = createServer(
     {
       maxHeaderSize: 16 * 1024,
-      headersTimeout: patience.headers,
-      requestTimeout: patience.request,
-      connectionsCheckingInterval: patience.check,
-      keepAliveTimeout: patience.keepAlive,
+      headersTimeout: timeouts.headers,
+      requestTimeout: timeouts.request,
+      connectionsCheckingInterval: timeouts.check,
+      keepAliveTimeout: timeouts.keepAlive,
       noDelay: true,
-      // Node's own refusal is bare; `checkHead` refuses as everything is refused.
+      // `checkHead` refuses it with a JSON error and all headers; Node's own answer has neither.
       requireHostHeader: false,
     },
     listener,
   )
-  server.setTimeout(patience.silence)
+  server.setTimeout(timeouts.idle)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(error, socket, always))
-  // RFC 9110 section 10.1.1 lets a server pass over an expectation that it does not know; Node's own refusal is bare.
+  // RFC 9110 section 10.1.1 allows a server to ignore an unknown expectation; Node would answer 417.
   server.on('checkExpectation', listener)
   return server
 }
 
-/** What Node's parser refuses never becomes a request; the answer looks like all others. */
+/** Answers bytes that Node's parser refuses, in the form of every other error. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex, always: ListenerOptions['always']): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const [status, description] = answerTo(error.code)
+  const [status, description] = answerFor(error.code)
   const body = JSON.stringify({ error: 'invalid_request', error_description: description })
   const headers = {
     ...always,
@@ -64,11 +64,11 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, always: ListenerOp
     'Content-Length': Buffer.byteLength(body),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  // Whatever else was sent is not read.
+  // The rest of the input is not read.
   socket.end([`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n'), () => socket.destroy())
 }
 
-function answerTo(code: string | undefined): [status: string, description: string] {
+function answerFor(code: string | undefined): [status: string, description: string] {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return ['408 Request Timeout', 'The request took too long']

@@ -7,13 +7,13 @@ import type { Db } from '../../store/db.ts'
 export interface FollowerOptions {
   connectionString: string
   log: Logger
-  /** Brings what is remembered up to date. Called once a second, whenever a notification comes, and never twice at a time. */
+  /** Reads what changed. Called once a second and with each notification, never twice at a time. */
   catchUp: (db: Db) => Promise<void>
 }
 
-/** Keeps a process up to date with the change log, over a connection of its own that it replaces when it dies. */
+/** Follows the change log over a connection of its own, which it replaces after an error. */
 export interface ChangeFollower {
-  /** True while what is remembered is at most two seconds behind. */
+  /** True while the last successful `catchUp` is at most two seconds old. */
   isFresh: () => boolean
   /** Resolves when `catchUp` succeeded for the first time. */
   caughtUp: Promise<void>
@@ -21,25 +21,25 @@ export interface ChangeFollower {
 }
 
 const POLL_MILLIS = 1_000
-/** How old the last look at the log may be. Longer than a poll and its answer, shorter than anybody may wait for an edit. */
+/** Longer than a poll and its answer, shorter than the promised delay of an edit. */
 const FRESH_MILLIS = 2_000
 const LONGEST_PAUSE_MILLIS = 2_000
 
 export function followChanges({ connectionString, log, catchUp }: FollowerOptions): ChangeFollower {
   const stopping = new AbortController()
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let caughtUpAt = Number.NEGATIVE_INFINITY
   let failures = 0
-  let isAway = false
+  let isLost = false
   const { promise: caughtUp, resolve: setCaughtUp } = Promise.withResolvers<void>()
 
-  async function look(db: Db): Promise<void> {
-    // Taken before the question: what was committed afterwards may be missing from the answer.
+  async function readLog(db: Db): Promise<void> {
+    // Taken before the query: its result may miss what is committed afterwards.
     const started = performance.now()
     await catchUp(db)
-    lookedAt = started
+    caughtUpAt = started
     failures = 0
-    if (isAway) log.info('the change log is followed again')
-    isAway = false
+    if (isLost) log.info('the change log is followed again')
+    isLost = false
     setCaughtUp()
   }
 
@@ -71,7 +71,7 @@ export function followChanges({ connectionString, log, catchUp }: FollowerOption
       await listen(client)
       while (!stopping.signal.aborted) {
         isWoken = false
-        await look(client)
+        await readLog(client)
         const { promise: woken, resolve } = Promise.withResolvers<void>()
         wake = resolve
         if (!isWoken && !lost) await Promise.race([woken, pause(POLL_MILLIS)])
@@ -82,11 +82,11 @@ export function followChanges({ connectionString, log, catchUp }: FollowerOption
     }
   }
 
-  /** Where there is no LISTEN, the log is looked at once a second all the same. */
+  /** Some poolers offer no LISTEN; the log is then read once a second. */
   async function listen(client: Client): Promise<void> {
     await client.query(`listen ${CHANGES_CHANNEL}`).catch((error: unknown) => {
       if (!(error instanceof DatabaseError)) throw error
-      log.info({ err: error }, 'there is no LISTEN here: the change log is read once a second')
+      log.info({ err: error }, 'PostgreSQL refused LISTEN: the change log is read once a second')
     })
   }
 
@@ -97,23 +97,26 @@ export function followChanges({ connectionString, log, catchUp }: FollowerOption
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       await followOnce().catch((error: unknown) => {
-        if (!isAway && !stopping.signal.aborted)
-          log.warn({ err: error }, 'the change log cannot be followed; trying again')
-        isAway = true
+        if (!isLost && !stopping.signal.aborted)
+          log.warn(
+            { err: error },
+            'the change log cannot be read: realms and clients are read from PostgreSQL for each request; trying again',
+          )
+        isLost = true
       })
       failures += 1
-      // Replicas that lost the same Postgres do not come back in step.
+      // Jitter: replicas that lost the same Postgres must not reconnect at the same moment.
       await pause(Math.min(LONGEST_PAUSE_MILLIS, 50 * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2))
     }
   }
 
   const running = run()
   return {
-    isFresh: () => performance.now() - lookedAt < FRESH_MILLIS,
+    isFresh: () => performance.now() - caughtUpAt < FRESH_MILLIS,
     caughtUp,
     async stop() {
       stopping.abort()
-      lookedAt = Number.NEGATIVE_INFINITY
+      caughtUpAt = Number.NEGATIVE_INFINITY
       await running
     },
   }

@@ -6,24 +6,24 @@ import type { Db } from '../../store/db.ts'
 import { findRealm, listRealms } from '../../store/realms.ts'
 import type { RealmRow } from '../../store/realms.ts'
 
-/** A copy of every realm's and client's row, kept up to date by the change log. It answers from memory alone. */
+/** A copy in memory of every realm's and client's row, updated from the change log. */
 export interface RealmMirror {
   realm(realm: string): RealmRow | undefined
   client(realm: string, clientId: string): ClientRow | undefined
   realms(): RealmRow[]
-  /** False until everything was read once. */
+  /** False until every row was read once. */
   isLoaded(): boolean
   /**
-   * Reads what changed since the last call over the same connection. A new one may lead to a standby or a backup, whose
-   * history is another one from some number on, so everything is read. After an error the next call reads the same again.
+   * Reads what changed since the last call over the same connection. A new connection may lead to a standby or a restored
+   * backup with another history, so every row is read. After an error the next call reads the same changes again.
    */
   catchUp(db: Db): Promise<void>
 }
 
-/** More changes than this in one look, and reading everything is less work. */
+/** Above this number of changes, reading every row is less work. */
 const MANY_CHANGES = 200
 
-/** `onRealms` is called after any realm's row came, changed or went. */
+/** `onRealms` is called after a realm's row was added, changed or removed. */
 export function createRealmMirror(onRealms: () => void): RealmMirror {
   let realms = new Map<string, RealmRow>()
   let clients = new Map<string, Map<string, ClientRow>>()
@@ -31,14 +31,14 @@ export function createRealmMirror(onRealms: () => void): RealmMirror {
   let isLoaded = false
   let lastConnection: Db | undefined
 
-  async function readEverything(db: Db): Promise<void> {
+  async function readAll(db: Db): Promise<void> {
     const [realmRows, clientRows] = [await listRealms(db), await listClients(db)]
     realms = new Map(realmRows.map((row) => [row.realm, row]))
     clients = new Map()
-    for (const row of clientRows) keepClient(row)
+    for (const row of clientRows) setClient(row)
   }
 
-  function keepClient(row: ClientRow): void {
+  function setClient(row: ClientRow): void {
     const ofRealm = clients.get(row.realm)
     if (ofRealm) ofRealm.set(row.clientId, row)
     else clients.set(row.realm, new Map([[row.clientId, row]]))
@@ -46,17 +46,17 @@ export function createRealmMirror(onRealms: () => void): RealmMirror {
 
   async function readRealm(db: Db, realm: string): Promise<void> {
     const row = await findRealm(db, realm)
-    // A realm that went and came back between two looks has other clients, of which the log need not tell.
+    // A realm that was removed and added between two reads has other clients, which the log need not list.
     const clientRows = await listClientsOf(db, realm)
     if (row) realms.set(realm, row)
     else realms.delete(realm)
     clients.delete(realm)
-    for (const client of clientRows) keepClient(client)
+    for (const client of clientRows) setClient(client)
   }
 
   async function readClient(db: Db, realm: string, clientId: string): Promise<void> {
     const row = await findClient(db, realm, clientId)
-    if (row) keepClient(row)
+    if (row) setClient(row)
     else clients.get(realm)?.delete(clientId)
   }
 
@@ -75,15 +75,15 @@ export function createRealmMirror(onRealms: () => void): RealmMirror {
     realms: () => [...realms.values()],
     isLoaded: () => isLoaded,
     async catchUp(db) {
-      // The log first, the rows afterwards: rows may be newer than the number remembered, never older.
+      // The log before the rows: rows may be newer than the stored number, never older.
       const log = await readChanges(db, lastId)
-      const isEverything = db !== lastConnection || !log.complete || log.changes.length > MANY_CHANGES
-      if (isEverything) await readEverything(db)
+      const isFullRead = db !== lastConnection || !log.complete || log.changes.length > MANY_CHANGES
+      if (isFullRead) await readAll(db)
       else await readChanged(db, log.changes)
       lastId = log.lastId
       lastConnection = db
       isLoaded = true
-      if (isEverything || log.changes.some(({ kind }) => kind === 'realm')) onRealms()
+      if (isFullRead || log.changes.some(({ kind }) => kind === 'realm')) onRealms()
     },
   }
 }

@@ -4,7 +4,7 @@ import { endSession } from '../../store/sessions.ts'
 import type { EndReason } from '../../store/sessions.ts'
 import type { Deps } from '../deps.ts'
 
-/** Ends a client's session, and records that it did; a session that is over, or swept, stays as it is. */
+/** Ends a client's session and records it. A session that has ended, or was swept, stays as it is. */
 export async function endClientSession(
   { pool, auditWriter, now }: Pick<Deps, 'pool' | 'auditWriter' | 'now'>,
   session: { realm: string; sid: string; clientId: string; subject: string },

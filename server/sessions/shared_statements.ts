@@ -1,32 +1,32 @@
 interface Waiting<Question, Answer> {
   question: Question
-  /** By the clock of `performance`. */
+  /** Milliseconds of `performance.now()`. */
   since: number
   resolve: (answer: Answer) => void
   reject: (error: unknown) => void
 }
 
 export interface SharedStatementOptions<Question, Answer> {
-  /** Answers any number of questions in one statement, in their order. */
+  /** Answers a list of questions with one statement, in their order. */
   ask: (questions: Question[]) => Promise<Answer[]>
-  /** Questions of one key never share a statement: what one of them changes, the next one has to see. */
+  /** Questions of one key never share a statement, because each must see what the one before changed. */
   keyOf?: (question: Question) => string
-  /** How long a question may have waited and still be asked after a statement that failed. */
+  /** After a failed statement, questions that have waited longer than this fail as well. */
   patienceMillis?: number
 }
 
-/** A statement with more questions than this makes others wait for it. */
+/** A larger statement would delay the ones behind it. */
 const MAX_QUESTIONS = 100
-/** Enough that a statement that waits for a lock holds nobody else up; few, so that statements are shared under load. */
+/** More than one, so that a statement that waits for a lock does not delay the others; few, so that they are shared. */
 const MAX_IN_FLIGHT = 3
 /** As long as a query waits for a connection of the pool. */
 const PATIENCE_MILLIS = 2_000
 
 /**
- * Lets concurrent requests share statements: what is asked while others are under way goes into the next one. A
- * statement begins after every one of its questions, so nobody gets an answer older than the question; alone, a
- * question waits for nobody. A statement that fails fails for all that share it, and has written nothing; and for those
- * that have waited for long, because where every statement runs into its timeout they would wait for one after another.
+ * Lets concurrent requests share statements: questions that arrive while statements are in flight share the next one. A
+ * statement begins after each of its questions, so no answer is older than its question; a lone question does not wait.
+ * A failure rejects every caller of the statement, which has written nothing. It also rejects those that have waited
+ * longer than `patienceMillis`: when every statement times out, they would wait for one after another.
  */
 export function shareStatements<Question, Answer>({
   ask,
@@ -40,7 +40,7 @@ export function shareStatements<Question, Answer>({
   function schedule(): void {
     if (isScheduled || inFlight >= MAX_IN_FLIGHT || waiting.length === 0) return
     isScheduled = true
-    // Once a turn of the event loop: requests that arrived together are asked about together.
+    // One statement for the requests that arrived in this turn of the event loop.
     setImmediate(() => {
       isScheduled = false
       const asked = takeNext()
