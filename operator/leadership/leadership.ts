@@ -83,7 +83,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
 
   async function runTerm({ signal }: Term): Promise<void> {
     state = 'starting'
-    const enforcement = origin.watchApprovals?.()
+    const enforcement = origin.enforcementCheck?.()
     try {
       await retryUntilPostgresAnswers(() => startTerm(signal, enforcement), signal)
     } catch (error) {

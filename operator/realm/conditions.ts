@@ -1,3 +1,4 @@
+import { REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
 import type { EncryptionPreconditions } from '../../store/realms.ts'
 import type { LicenseState } from './license.ts'
 import type { ConditionState, RealmResource } from '../view/resource_types.ts'
@@ -18,11 +19,11 @@ export function preconditionConditions(
       ? is('GovernanceEnabled', 'Enabled', `role assignments need ${requiredApprovals} approval(s)`)
       : isNot('GovernanceEnabled', 'GovernanceDisabled', 'spec.identityGovernance.enabled is false'),
     adminUntil === undefined
-      ? isNot('RealmAdminAssigned', 'RealmAdminNotAssigned', 'no RoleAssignment of svc-realm-admin is granted')
+      ? isNot('RealmAdminAssigned', 'RealmAdminNotAssigned', `no RoleAssignment of ${REALM_ADMIN_ROLE} is granted`)
       : is(
           'RealmAdminAssigned',
           'Granted',
-          adminUntil ? `until ${adminUntil.toISOString()}` : 'svc-realm-admin is granted',
+          adminUntil ? `until ${adminUntil.toISOString()}` : `${REALM_ADMIN_ROLE} is granted`,
         ),
   ]
 }

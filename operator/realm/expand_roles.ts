@@ -1,11 +1,10 @@
+import { REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
+
 /** A role as its Realm defines it. */
 export interface RoleDefinition {
   name: string
   composites?: readonly string[]
 }
-
-/** The role whose holder counts as the realm's administrator; every realm has it. */
-export const REALM_ADMIN = 'svc-realm-admin'
 
 /** What a realm knows of roles: those of its spec, and those that its encrypted fields bring. */
 export interface DefinedRoles {
@@ -28,7 +27,7 @@ export function expandRoles(listed: Iterable<string>, defined: DefinedRoles): Ex
   const definitions = new Map(
     defined.roles.filter(({ name }) => !isReserved(name)).map(({ name, composites = [] }) => [name, composites]),
   )
-  const alone = new Set([REALM_ADMIN, ...defined.fieldRoles])
+  const alone = new Set([REALM_ADMIN_ROLE, ...defined.fieldRoles])
   const found = new Set<string>()
   const unknown = new Set<string>()
 
@@ -42,7 +41,7 @@ export function expandRoles(listed: Iterable<string>, defined: DefinedRoles): Ex
 
 /** Whether a role needs a decision even where governance is disabled. */
 export function alwaysNeedsDecision(role: string): boolean {
-  return role === REALM_ADMIN || role.startsWith('_svc_')
+  return role === REALM_ADMIN_ROLE || role.startsWith('_svc_')
 }
 
 function follow(first: string, definitions: ReadonlyMap<string, readonly string[]>, found: Set<string>): void {

@@ -1,5 +1,6 @@
 import type { RealmStatus } from '../../crds/realm.gen.ts'
 import { issuerOf } from '../../process/issuer.ts'
+import { REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
 import { findDefaultRoles, roleHeldUntil } from '../../store/role_assignments.ts'
 import { findRealm } from '../../store/realms.ts'
 import type { EncryptionField, EncryptionPreconditions, RealmRow } from '../../store/realms.ts'
@@ -13,7 +14,6 @@ import { pathOf, realmName } from '../view/resource_types.ts'
 import type { RealmResource } from '../view/resource_types.ts'
 import type { View } from '../view/view.ts'
 import { encryptionCondition, preconditionConditions, preconditions } from './conditions.ts'
-import { REALM_ADMIN } from './expand_roles.ts'
 import { fieldsPaired, fieldStatus, pairOf, specFields } from './fields.ts'
 import { keyringStatus, keysCondition } from './keyring/keyring_status.ts'
 import { keyringAt, readKeyring } from './keyring/read_keyring.ts'
@@ -47,7 +47,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
 
       const now = store.now()
       const license = await licenseState(realm, name, now, deps)
-      const adminUntil = await roleHeldUntil(store.db, name, REALM_ADMIN, now)
+      const adminUntil = await roleHeldUntil(store.db, name, REALM_ADMIN_ROLE, now)
       const preconditionStates = preconditionConditions(realm, license, adminUntil)
       const encryption = preconditions(preconditionStates, license, adminUntil)
       const wanted = specFields(realm)

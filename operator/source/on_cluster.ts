@@ -64,7 +64,7 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
     },
     problem: () => lease.problem() ?? source.problem(),
     mayBeAway: true,
-    watchApprovals: () =>
+    enforcementCheck: () =>
       enforcementCheck({
         access: clusterPolicyAccess({ client, namespaces, clock, random, log }),
         required: config.requireApprovalEnforcement,

@@ -1,22 +1,23 @@
 import type { EnforcementCheck } from '../enforcement/enforcement_check.ts'
 import type { KeyringRole } from '../realm/keyring/keyring_role.ts'
-import type { ResourceSource, SecretAccess } from './resource_source.ts'
 import type { Elect } from '../leadership/leader_election.ts'
+import type { ResourceSource, SecretAccess } from './resource_source.ts'
 
-/** Where resources come from, and what comes with it. */
+/** Where resources come from, a cluster or a directory, and what depends on that. */
 export interface Origin {
   source: ResourceSource
-  /** As those of the source; a cluster also has to let servers read keyrings. */
+  /** The Secrets of the source. In a cluster, a keyring is added to the Role of the servers before it is used. */
   secrets: () => SecretAccess
-  /** Calls what it is given whenever this process may write. */
+  /** Runs terms while this process may write: while it holds the Lease, or always. */
   elect: Elect
-  /** Why what is held may be out of date, for people; left out where it never is. */
+  /** Why the resources may be out of date, for people. Absent where they never are. */
   problem?: () => string | undefined
-  /** It may take a while until everything is listed; the process says meanwhile that it is alive. */
+  /** The first list may take long. The process meanwhile serves its health. */
   mayBeAway: boolean
-  /** For one turn; undefined where the operator itself holds the rules on who decides. */
-  watchApprovals?: () => EnforcementCheck
+  /** Creates the check of the admission policies for one term. Absent where the operator itself enforces the rules. */
+  enforcementCheck?: () => EnforcementCheck
+  /** Absent where no Role limits what servers may read. */
   keyringRole?: KeyringRole
-  /** After the source and the election have stopped. */
+  /** To be called after the election and the source have stopped. */
   close: () => void
 }

@@ -1,5 +1,5 @@
 import { usernameKey } from '../../store/username.ts'
-import { REALM_ADMIN } from '../realm/expand_roles.ts'
+import { REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
 import { keyringSecretName } from '../../keyring/keyring_secret.ts'
 import { pathOf, realmName } from './resource_types.ts'
 import type {
@@ -84,7 +84,8 @@ export function roleAssignmentRelations(assignment: RoleAssignmentResource): Rel
   const realm = realmPathOf(assignment)
   const { subject, roles } = assignment.spec
   const serving = assignment.status?.granted?.serving?.roles ?? []
-  const countsForRealm = subject.kind === 'Group' || roles.includes(REALM_ADMIN) || serving.includes(REALM_ADMIN)
+  const countsForRealm =
+    subject.kind === 'Group' || roles.includes(REALM_ADMIN_ROLE) || serving.includes(REALM_ADMIN_ROLE)
   return {
     is: countsForRealm ? [relation.realmDetails(realm)] : [],
     uses: [

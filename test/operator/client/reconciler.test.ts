@@ -146,17 +146,17 @@ describe('a Client', () => {
   })
 
   test.each([
-    { what: 'short', value: 'fifteen-chars-x', says: 'shorter than 16' },
-    { what: 'empty', value: '', says: 'shorter than 16' },
-    { what: 'long', value: 'x'.repeat(5000), says: 'longer than' },
-  ])('row 95: refuses a $what client secret and keeps the one before', async ({ value, says }) => {
+    { what: 'short', value: 'fifteen-chars-x', message: 'shorter than 16' },
+    { what: 'empty', value: '', message: 'shorter than 16' },
+    { what: 'long', value: 'x'.repeat(5000), message: 'longer than' },
+  ])('row 95: refuses a $what client secret and keeps the one before', async ({ value, message }) => {
     await operator.write('web.yaml', client('web', REF))
     await operator.write('secret.yaml', secret('web-secret', { client_secret: VALUE }))
     await operator.start()
     await operator.untilReady('Client', 'web')
     await operator.write('secret.yaml', secret('web-secret', { client_secret: value }))
     await operator.untilReady('Client', 'web', 'False', 'ClientSecretRefused')
-    expect(operator.condition('Client', 'web')?.message).toContain(says)
+    expect(operator.condition('Client', 'web')?.message).toContain(message)
     if (value !== '') expect(operator.condition('Client', 'web')?.message).not.toContain(value)
     expect(await accepts('web', VALUE)).toBe(true)
   })

@@ -96,7 +96,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
         secrets: () => source.secrets,
         elect: withoutElection,
         mayBeAway: true,
-        watchApprovals: () => enforcementCheck({ access, required, trustExisting, clock: FAST, log }),
+        enforcementCheck: () => enforcementCheck({ access, required, trustExisting, clock: FAST, log }),
         close: () => undefined,
       },
       pool: database.pool,

@@ -17,17 +17,17 @@ const roles = [
 const defined = { roles, fieldRoles: ['_svc_dob.selfencrypt', '_svc_dob.selfdecrypt'] }
 
 test.each([
-  { says: 'a role without composites is itself', listed: ['viewer'], gives: ['viewer'] },
-  { says: 'composites are followed to the end', listed: ['manager'], gives: ['editor', 'manager', 'viewer'] },
-  { says: 'a role listed twice counts once', listed: ['viewer', 'viewer'], gives: ['viewer'] },
-  { says: 'a ring is walked once', listed: ['ping'], gives: ['ping', 'pong'] },
-  { says: 'a role may hold itself', listed: ['narcissus'], gives: ['narcissus'] },
-  { says: 'a composite that is not defined gives nothing', listed: ['hopeful'], gives: ['hopeful'] },
-  { says: 'reserved roles cannot come as composites', listed: ['climber'], gives: ['climber'] },
-  { says: 'every realm has svc-realm-admin', listed: ['svc-realm-admin'], gives: ['svc-realm-admin'] },
-  { says: 'a field brings its roles', listed: ['_svc_dob.selfdecrypt'], gives: ['_svc_dob.selfdecrypt'] },
-  { says: 'names of prototypes are names', listed: ['constructor'], gives: ['constructor'] },
-])('$says', ({ listed, gives }) => {
+  { title: 'a role without composites is itself', listed: ['viewer'], gives: ['viewer'] },
+  { title: 'composites are followed to the end', listed: ['manager'], gives: ['editor', 'manager', 'viewer'] },
+  { title: 'a role listed twice counts once', listed: ['viewer', 'viewer'], gives: ['viewer'] },
+  { title: 'a ring is walked once', listed: ['ping'], gives: ['ping', 'pong'] },
+  { title: 'a role may hold itself', listed: ['narcissus'], gives: ['narcissus'] },
+  { title: 'a composite that is not defined gives nothing', listed: ['hopeful'], gives: ['hopeful'] },
+  { title: 'reserved roles cannot come as composites', listed: ['climber'], gives: ['climber'] },
+  { title: 'every realm has svc-realm-admin', listed: ['svc-realm-admin'], gives: ['svc-realm-admin'] },
+  { title: 'a field brings its roles', listed: ['_svc_dob.selfdecrypt'], gives: ['_svc_dob.selfdecrypt'] },
+  { title: 'names of prototypes are names', listed: ['constructor'], gives: ['constructor'] },
+])('$title', ({ listed, gives }) => {
   expect(expandRoles(listed, defined)).toEqual({ roles: gives, unknown: [] })
 })
 

@@ -117,16 +117,16 @@ describe('a User', () => {
   })
 
   test.each([
-    { what: 'empty', value: '', says: 'is empty' },
-    { what: 'a newline alone', value: '\n', says: 'is empty' },
-    { what: 'with NUL', value: 'abc\0def', says: 'U+0000' },
-    { what: 'of 1025 characters', value: 'x'.repeat(1025), says: 'longer than 1024' },
-    { what: 'of a megabyte', value: 'x'.repeat(1024 * 1024 - 64), says: 'longer than 1024' },
-  ])('row 95: a password that is $what is refused without being shown', async ({ value, says }) => {
+    { what: 'empty', value: '', message: 'is empty' },
+    { what: 'a newline alone', value: '\n', message: 'is empty' },
+    { what: 'with NUL', value: 'abc\0def', message: 'U+0000' },
+    { what: 'of 1025 characters', value: 'x'.repeat(1025), message: 'longer than 1024' },
+    { what: 'of a megabyte', value: 'x'.repeat(1024 * 1024 - 64), message: 'longer than 1024' },
+  ])('row 95: a password that is $what is refused without being shown', async ({ value, message }) => {
     await operator.write('alice.yaml', user('alice'), secret('alice-password', { password: value }))
     await operator.start()
     await operator.untilReady('User', 'alice', 'False', 'PasswordRefused')
-    expect(operator.condition('User', 'alice')?.message).toContain(says)
+    expect(operator.condition('User', 'alice')?.message).toContain(message)
     expect(await rowOf('alice')).toBeUndefined()
   })
 
