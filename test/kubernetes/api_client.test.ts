@@ -13,8 +13,8 @@ import { freePort } from '../support/control_plane/child.ts'
 
 const SECRET = 'bm90LWZvci1sb2dz'
 
-/** A client of something that answers everything with the same text, as `configOf` its address says. */
-async function clientOf(answer: string, configOf = anybody) {
+/** A client of a server that gives the same answer to every request. */
+async function clientOf(answer: string, configOf = configOfServer) {
   const seen: (string | undefined)[] = []
   const server = createServer(({ headers }, response) => {
     seen.push(headers.authorization)
@@ -31,14 +31,14 @@ async function clientOf(answer: string, configOf = anybody) {
   return { ...client, seen }
 }
 
-function anybody(server: string): KubeConfig {
+function configOfServer(server: string): KubeConfig {
   const config = new KubeConfig()
   config.loadFromClusterAndUser({ name: 'c', server, skipTLSVerify: true }, { name: 'u' })
   return config
 }
 
 test.each([SECRET, `{"data":{"password":${SECRET}}}`, `{"data":{"password":"${SECRET}"`])(
-  'an answer that is no JSON is not quoted: %s',
+  'the error about an answer that is not JSON does not quote it: %s',
   async (answer) => {
     const client = await clientOf(`${answer}\n`)
     const path = '/api/v1/namespaces/default/secrets/s'
@@ -63,12 +63,12 @@ test.each([SECRET, `{"data":{"password":${SECRET}}}`, `{"data":{"password":"${SE
   },
 )
 
-test('a token file that is being written is no reason to call as nobody, and is read again for the next call', async () => {
+test('a token file that is being written leads to no anonymous call, and is read again by the next call', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-token-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const tokenFile = join(folder, 'token')
   const client = await clientOf('{"metadata":{"name":"s"}}', (server) => {
-    const config = anybody(server)
+    const config = configOfServer(server)
     Object.assign(config.getCurrentUser() ?? {}, { authProvider: { name: 'tokenFile', config: { tokenFile } } })
     return config
   })

@@ -6,25 +6,25 @@ import type { Kind, Resource, ResourceKey } from '../../../operator/source/resou
 import type { ResourceSource, SecretName, StatusPatch } from '../../../operator/source/resource_source.ts'
 
 /**
- * Something that holds manifests, and a source over it. A directory is one, a cluster another; what a reconciler may
- * rely on is what the scenarios below find in both.
+ * A store of manifests, a directory or a cluster, and a source on it. A reconciler may rely on what the scenarios below
+ * find in both.
  */
 export interface World {
   /** The running source; another object after `restart`. */
   source(): ResourceSource
   /** Creates or updates, as an author of manifests does. Refused objects may reject or not. */
   apply(manifest: Manifest): Promise<void>
-  /** Has the author take the object away. */
+  /** Deletes the object as its author. */
   remove(manifest: Manifest): Promise<void>
   /** Writes a decision as an approver does. A refused one may reject or not. */
   decide(key: ResourceKey, decision: { approvals?: object[]; conditions?: object[] }): Promise<void>
-  /** Ends the source and begins another one over the same world. */
+  /** Stops the source and starts another one on the same world. */
   restart(): Promise<void>
-  /** Keys (`Kind/namespace/name`; `Secret/…`) told since the last call. */
-  told(): string[]
-  /** Resolves with what `look` finds as soon as it is neither undefined nor false; rejects when that takes too long. */
-  eventually<Found>(look: () => Found | undefined | false): Promise<Found>
-  /** Resolves when everything written so far has been seen. */
+  /** The keys (`Kind/namespace/name`; `Secret/…`) that listeners received since the last call. */
+  changedKeys(): string[]
+  /** Resolves with the result of `find` as soon as it is neither undefined nor false; rejects when that takes too long. */
+  eventually<Found>(find: () => Found | undefined | false): Promise<Found>
+  /** Resolves when the source holds everything that was written before. */
   fence(): Promise<void>
 }
 
@@ -106,17 +106,17 @@ async function atGeneration(world: World, resource: Resource, generation: number
 
 const conflict = { name: 'ResourceConflict' }
 
-/** What holds of every source. */
+/** The scenarios that every source passes. */
 export const scenarios: Scenario[] = [
   {
-    name: 'a new object appears with uid, generation 1 and a time, and is told',
+    name: 'a new object appears with uid, generation 1 and a time, and is reported',
     async run(world) {
-      world.told()
+      world.changedKeys()
       const { metadata } = await applied(world, realm('acme'))
       expect(metadata.uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
       expect(metadata.generation).toBe(1)
       expect(metadata.creationTimestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-      expect(world.told()).toContain('Realm/default/acme')
+      expect(world.changedKeys()).toContain('Realm/default/acme')
     },
   },
   {
@@ -156,10 +156,10 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    name: 'row 111: labels and annotations are told and are no new generation',
+    name: 'row 111: changes of labels and annotations are reported, without a new generation',
     async run(world) {
       const before = await applied(world, user('alice'))
-      world.told()
+      world.changedKeys()
       const labelled = user('alice')
       labelled.metadata.labels = { team: 'blue' }
       labelled.metadata.annotations = { note: 'hello' }
@@ -171,19 +171,19 @@ export const scenarios: Scenario[] = [
       expect(after.metadata.annotations).toMatchObject({ note: 'hello' })
       expect(after.metadata.generation).toBe(before.metadata.generation)
       expect(after.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion)
-      expect(world.told()).toContain('User/default/alice')
+      expect(world.changedKeys()).toContain('User/default/alice')
     },
   },
   {
-    name: 'the same manifest again changes nothing and is not told',
+    name: 'applying the same manifest again changes and reports nothing',
     async run(world) {
       const before = await applied(world, user('alice'))
       await world.fence()
-      world.told()
+      world.changedKeys()
       await world.apply(user('alice'))
       await world.fence()
       expect(world.source().get(key('User', 'alice'))).toEqual(before)
-      expect(world.told()).not.toContain('User/default/alice')
+      expect(world.changedKeys()).not.toContain('User/default/alice')
     },
   },
   {
@@ -224,14 +224,14 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    name: 'a removed object is gone and told',
+    name: 'a removed object disappears and is reported',
     async run(world) {
       await applied(world, user('alice'))
-      world.told()
+      world.changedKeys()
       await world.remove(user('alice'))
       await world.eventually(() => world.source().get(key('User', 'alice')) === undefined)
       expect(world.source().list('User')).toEqual([])
-      expect(world.told()).toContain('User/default/alice')
+      expect(world.changedKeys()).toContain('User/default/alice')
     },
   },
   {
@@ -299,11 +299,11 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    name: 'a status of the operator is seen, told, and is no new generation',
+    name: 'a status of the operator is held and reported, without a new generation',
     async run(world) {
       const { metadata } = await applied(world, user('alice'))
       await world.fence()
-      world.told()
+      world.changedKeys()
       await world.source().writeStatus(key('User', 'alice'), metadata.uid, ready('True'))
       const after = await world.eventually(() => {
         const present = world.source().get(key('User', 'alice'))
@@ -314,7 +314,7 @@ export const scenarios: Scenario[] = [
         conditions: [{ type: 'Ready', status: 'True', observedGeneration: 1 }],
       })
       expect(after.metadata.generation).toBe(1)
-      expect(world.told()).toContain('User/default/alice')
+      expect(world.changedKeys()).toContain('User/default/alice')
     },
   },
   {
@@ -325,11 +325,11 @@ export const scenarios: Scenario[] = [
       await world.eventually(() => world.source().get(key('User', 'alice'))?.status)
       await world.fence()
       const before = world.source().get(key('User', 'alice'))
-      world.told()
+      world.changedKeys()
       await world.source().writeStatus(key('User', 'alice'), metadata.uid, ready('True'))
       await world.fence()
       expect(world.source().get(key('User', 'alice'))).toEqual(before)
-      expect(world.told()).not.toContain('User/default/alice')
+      expect(world.changedKeys()).not.toContain('User/default/alice')
     },
   },
   {
@@ -389,10 +389,10 @@ export const scenarios: Scenario[] = [
       await atGeneration(world, first, 2)
       await world.fence()
       const before = world.source().get(key('User', 'alice'))
-      world.told()
+      world.changedKeys()
       await world.restart()
       expect(world.source().get(key('User', 'alice'))).toEqual(before)
-      expect(world.told()).toContain('User/default/alice')
+      expect(world.changedKeys()).toContain('User/default/alice')
     },
   },
   {
@@ -491,11 +491,11 @@ export const scenarios: Scenario[] = [
     async run(world) {
       const name: SecretName = { namespace: 'default', name: 'alice-password' }
       expect(world.source().secrets.version(name)).toBeUndefined()
-      world.told()
+      world.changedKeys()
       await world.apply(secret('alice-password', { password: 'first one' }))
       const first = await world.eventually(() => world.source().secrets.version(name))
       expect((await world.source().secrets.read(name))?.data['password']).toEqual(Buffer.from('first one'))
-      expect(world.told()).toContain('Secret/default/alice-password')
+      expect(world.changedKeys()).toContain('Secret/default/alice-password')
       await world.apply(secret('alice-password', { password: 'second one' }))
       const second = await world.eventually(() => {
         const version = world.source().secrets.version(name)
@@ -570,7 +570,7 @@ export const scenarios: Scenario[] = [
     async run(world) {
       await applied(world, realm('acme'))
       const labels = { team: 'blue' }
-      world.told()
+      world.changedKeys()
       await world.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels } })
       await applied(world, user('alice', {}, 'shop'))
       expect(world.source().namespaceLabels('shop')).toMatchObject({
@@ -578,8 +578,8 @@ export const scenarios: Scenario[] = [
         'kubernetes.io/metadata.name': 'shop',
       })
       expect(world.source().namespaceLabels('nowhere')).toBeUndefined()
-      // Who selects namespaces by label has to look again.
-      expect(world.told()).toContain('Realm/default/acme')
+      // Realms select namespaces by their labels.
+      expect(world.changedKeys()).toContain('Realm/default/acme')
     },
   },
 ]

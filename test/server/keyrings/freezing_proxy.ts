@@ -1,14 +1,14 @@
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** A way to a server on which connections can go silent without breaking. */
+/** A proxy on which connections can go silent without breaking. */
 export interface FreezingProxy {
   port: number
-  /** Connections that were opened so far. */
+  /** The number of connections since the start. */
   opened(): number
-  /** Nothing comes through those that are open; new ones work. */
+  /** Passes no more data on the open connections. New ones work. */
   freeze(): void
-  /** Resets all that are open. */
+  /** Resets all open connections. */
   cut(): void
   close(): Promise<void>
 }

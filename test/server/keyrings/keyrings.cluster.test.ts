@@ -90,7 +90,7 @@ describe('keyrings of a cluster', () => {
     return { readings, logged, until, source }
   }
 
-  test('there, changed, gone and there again are told, under the right to that one name', async () => {
+  test('created, changed, deleted and created again: each is read, with the right to that name only', async () => {
     const name = newName()
     await allow(name)
     const { until, readings } = follow(name)
@@ -106,7 +106,7 @@ describe('keyrings of a cluster', () => {
     expect(JSON.stringify(readings)).not.toContain('c2VjcmV0')
   })
 
-  test('what has no right is told once, and followed from the moment that it has', async () => {
+  test('a missing right is reported once, and the keyring is read as soon as the right exists', async () => {
     const name = newName()
     await write(name, 'one')
     const { until, readings } = follow(name)
@@ -118,7 +118,7 @@ describe('keyrings of a cluster', () => {
     expect(readings.filter(({ outcome }) => outcome === 'unreadable')).toHaveLength(1)
   })
 
-  test('row 121: the API server is killed and restarted, its history forgotten: what happened meanwhile is told', async () => {
+  test('row 121: the API server is killed and restarted, and its history compacted: no change is missed', async () => {
     const name = newName()
     await allow(name)
     await write(name, 'one')
@@ -139,7 +139,7 @@ describe('keyrings of a cluster', () => {
     expect(logged.join('')).not.toContain('"four"')
   })
 
-  test('row 121: cut and silent connections are replaced, and nothing is asked for without a pause', async () => {
+  test('row 121: cut and silent connections are replaced, with a pause between the tries', async () => {
     const name = newName()
     await allow(name)
     const proxy = await freezingProxy(Number(new URL(plane.url).port))
@@ -161,7 +161,7 @@ describe('keyrings of a cluster', () => {
     expect(proxy.opened()).toBeLessThan(15)
   })
 
-  test('row 121: the token file of a pod is read anew, and so is its authority', async () => {
+  test('row 121: a replaced token and authority of a pod are read from their files', async () => {
     const name = newName()
     await allow(name)
     await write(name, 'one')
@@ -181,7 +181,7 @@ describe('keyrings of a cluster', () => {
     expect(logged.join('')).not.toContain(server.identity.token)
   })
 
-  test('a certificate of somebody else is refused, whatever the environment says', async () => {
+  test('an untrusted certificate is refused, whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
     const program = `
       const { createApiClient } = await import('${ROOT}/kubernetes/api_client.ts')
       const { processClock } = await import('${ROOT}/kubernetes/clock.ts')

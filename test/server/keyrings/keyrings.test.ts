@@ -42,7 +42,7 @@ const kidNow = async (): Promise<unknown> => headerOf((await server.token(ALICE)
 describe('row 34: at start', () => {
   const unavailable = { status: 503, body: { error: 'keyring_unavailable' } }
 
-  test('a realm whose keyring cannot be read issues nothing, an operator is told why, and other realms are served', async () => {
+  test('a realm whose keyring cannot be read issues nothing, the log gives the reason, and other realms are served', async () => {
     const answer = await server.request('/auth/realms/broken/protocol/openid-connect/token', {
       form: { ...ALICE, client_id: 'app', grant_type: 'refresh_token', refresh_token: 'x' },
     })
@@ -55,7 +55,7 @@ describe('row 34: at start', () => {
     expect((await fetch(`${server.healthUrl}/readyz`)).status).toBe(200)
   })
 
-  test('a realm that has no keyring yet is served as soon as there is one', async () => {
+  test('a realm without a keyring is served as soon as it has one', async () => {
     expect(await server.request('/auth/realms/new/protocol/openid-connect/certs')).toMatchObject(unavailable)
     await server.writeKeyring(await realmKeyring({ realm: 'new' }))
     await eventually(async () =>
@@ -64,7 +64,7 @@ describe('row 34: at start', () => {
   })
 })
 
-describe('row 34, 65: a keyring that may not take the place of the good one', () => {
+describe('row 34, 65: a keyring that must not replace the good one', () => {
   const without = (version: number): Keyring['encryption'] => good.encryption.filter((key) => key.version !== version)
   const otherBytes = (version: number): Keyring['encryption'] => [
     ...without(version),
@@ -135,7 +135,7 @@ describe('row 34, 65: a keyring that may not take the place of the good one', ()
   })
 })
 
-test('row 35: while keys are rotated under load every token verifies by the JWKS of that moment, and old ones stay good', async () => {
+test('row 35: during a rotation under load every token verifies by the JWKS of that moment, and old tokens stay valid', async () => {
   const { body: old } = await server.token(ALICE)
   const next = await generateSigningKey('ES256', new Date())
   const pending: Keyring = { ...good, signing: [...good.signing, next] }
@@ -164,7 +164,7 @@ test('row 35: while keys are rotated under load every token verifies by the JWKS
   await server.writeKeyring(good)
 })
 
-test('a loss that the owner accepts is accepted here as well', async () => {
+test('the server accepts a loss of keys that the owner accepted', async () => {
   const fresh = await realmKeyring({ versions: ['primary'] })
   const renumbered = fresh.encryption.map((key) => ({ ...key, version: 4 }))
   await server.writeKeyring({ ...fresh, encryption: renumbered })
@@ -176,7 +176,7 @@ test('a loss that the owner accepts is accepted here as well', async () => {
   expect(await metric('acme')).toBe(false)
 })
 
-test('a replica says which keys it holds, and goodbye when it ends', async () => {
+test('a replica records the keys that it holds, and removes its record when it stops', async () => {
   const database = await testDatabase()
   const other = await startServer({ database })
   await eventually(async () => {

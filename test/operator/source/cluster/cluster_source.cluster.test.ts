@@ -36,7 +36,7 @@ describe('resources of a cluster', () => {
     await plane?.stop()
   })
 
-  /** A world whose source goes through a proxy that counts. */
+  /** A world whose source uses a proxy that records the requests. */
   async function proxiedWorld(options: WorldOptions = {}): Promise<ClusterWorld & { proxy: FaultProxy }> {
     const proxy = await startFaultProxy(plane, { as: plane.user('operator') })
     onTestFinished(() => proxy.stop())
@@ -47,18 +47,18 @@ describe('resources of a cluster', () => {
   const writes = ({ proxy }: { proxy: FaultProxy }): string[] =>
     proxy.requests.filter(({ method }) => method !== 'GET').map(({ method, url }) => `${method} ${url.split('?')[0]}`)
 
-  async function seen(world: ClusterWorld, manifest = user('alice')): Promise<string> {
+  async function received(world: ClusterWorld, manifest = user('alice')): Promise<string> {
     await world.apply(manifest)
     const { metadata } = await world.eventually(() => world.source().get(alice))
     return metadata.uid
   }
 
-  describe('what is held', () => {
-    test('neither managed fields nor what kubectl applied last', async () => {
+  describe('held objects', () => {
+    test('contain neither managed fields nor the last configuration that kubectl applied', async () => {
       const world = await clusterWorld(plane)
       const manifest = user('alice')
       manifest.metadata.annotations = { note: 'kept', 'kubectl.kubernetes.io/last-applied-configuration': '{"a":1}' }
-      await seen(world, manifest)
+      await received(world, manifest)
       expect(world.source().get(alice)?.metadata).not.toHaveProperty('managedFields')
       expect(world.source().get(alice)?.metadata.annotations).toEqual({ note: 'kept' })
     })
@@ -82,7 +82,7 @@ describe('resources of a cluster', () => {
       await world.eventually(() => world.source().list('User').length === 0)
     }, 180_000)
 
-    test('metadata of Secrets only, and bytes when they are asked for', async () => {
+    test('of Secrets have metadata only; the bytes are read on request', async () => {
       const world = await proxiedWorld()
       await world.apply(secret('alice-password', { password: 'only by name' }))
       const name = { namespace: 'default', name: 'alice-password' }
@@ -93,7 +93,7 @@ describe('resources of a cluster', () => {
       expect(reads()).toBe(1)
     })
 
-    test('who leads next catches up: a list that began after the call', async () => {
+    test('are complete for the next leader after catchUp: it lists after the call', async () => {
       const world = await proxiedWorld()
       world.proxy.setSilence(true)
       await world.apply(user('alice'))
@@ -103,10 +103,10 @@ describe('resources of a cluster', () => {
     })
   })
 
-  describe('what is written', () => {
-    test('a status that says the same costs no request', async () => {
+  describe('writes', () => {
+    test('an unchanged status sends no request', async () => {
       const world = await proxiedWorld()
-      const uid = await seen(world)
+      const uid = await received(world)
       await world.source().writeStatus(alice, uid, ready('one'))
       await world.source().writeStatus(alice, uid, ready('one'))
       await world.source().setFinalizer(alice, uid, true)
@@ -117,29 +117,29 @@ describe('resources of a cluster', () => {
       ])
     })
 
-    test('a write is told once: the watch does not tell again what its answer told', async () => {
+    test('a write notifies listeners once, with its answer, and not again with the watch', async () => {
       const world = await clusterWorld(plane)
-      const uid = await seen(world)
+      const uid = await received(world)
       await world.fence()
       for (let round = 0; round < 20; round++) {
-        world.told()
+        world.changedKeys()
         await world.source().writeStatus(alice, uid, ready(`round ${round}`))
         await world.fence()
-        expect(world.told().filter((name) => name.startsWith('User/'))).toEqual(['User/default/alice'])
+        expect(world.changedKeys().filter((name) => name.startsWith('User/'))).toEqual(['User/default/alice'])
       }
     })
 
     test('the answer to a write is held at once', async () => {
       const world = await proxiedWorld()
-      const uid = await seen(world)
+      const uid = await received(world)
       world.proxy.setSilence(true)
       await world.source().writeStatus(alice, uid, ready('one'))
       expect(world.source().get(alice)?.status?.conditions).toHaveLength(1)
     })
 
-    test('conditions and members of status that are somebody else’s stay theirs', async () => {
+    test('conditions of another manager stay its own', async () => {
       const world = await clusterWorld(plane)
-      const uid = await seen(world)
+      const uid = await received(world)
       const foreign = {
         type: 'Scanned',
         status: 'True',
@@ -166,9 +166,9 @@ describe('resources of a cluster', () => {
       expect(Object.keys(mine.fieldsV1['f:status']['f:conditions'])).toEqual(['k:{"type":"Ready"}'])
     })
 
-    test('a member that somebody else wrote goes all the same when the operator wants it gone', async () => {
+    test('the operator removes a member of status that another client wrote', async () => {
       const world = await clusterWorld(plane)
-      const uid = await seen(world)
+      const uid = await received(world)
       const path = `${pathOf('User', 'default', 'alice')}/status`
       await plane.admin.do('PATCH', path, { status: { subject: 'by hand' } }, { contentType: MERGE_PATCH })
       await world.eventually(() => world.source().get(alice)?.status)
@@ -176,7 +176,7 @@ describe('resources of a cluster', () => {
       expect((await plane.admin.do('GET', pathOf('User', 'default', 'alice'))).status).not.toHaveProperty('subject')
     })
 
-    test('what the operator wants gone goes, also when others are said to own a part of it', async () => {
+    test('the operator removes a member of which managedFields gives a part to others', async () => {
       const world = await clusterWorld(plane)
       await world.apply(assignment('readers'))
       const readers = key('RoleAssignment', 'readers')
@@ -189,7 +189,7 @@ describe('resources of a cluster', () => {
         const times = { grantedAt: `2026-01-01T00:00:0${generation}Z`, governed: true, approvers: ['ann'] }
         return { generation, serving: { generation, realmUID: 'realm-1', roles: ['reader'], ...times } }
       }
-      // What is the same in the next status is somebody else's as well then; the rest is the operator's alone.
+      // Afterwards the operator shares the ownership of unchanged parts, and owns the rest alone.
       const clearOwners = (): Promise<unknown> =>
         plane.admin.do('PATCH', path, { metadata: { managedFields: [{}] } }, { contentType: MERGE_PATCH })
 
@@ -207,9 +207,9 @@ describe('resources of a cluster', () => {
       expect(await granted()).toBeUndefined()
     })
 
-    test('row 125: a status is written once, however often others change the object meanwhile', async () => {
+    test('row 125: a status is written once, however often other clients change the object during the write', async () => {
       const world = await clusterWorld(plane)
-      const uid = await seen(world)
+      const uid = await received(world)
       const over = new AbortController()
       const meddle = async (): Promise<void> => {
         for (let round = 0; !over.signal.aborted; round++) {
@@ -230,7 +230,7 @@ describe('resources of a cluster', () => {
       }
       over.abort()
       await meddling
-      // How many meet five other changes in a row depends on who is quicker.
+      // Some writes may meet five other changes in a row.
       expect(written).toBeGreaterThan(0)
       await world.source().writeStatus(alice, uid, ready('last'))
       const { status } = await plane.admin.do('GET', pathOf('User', 'default', 'alice'))
@@ -238,7 +238,7 @@ describe('resources of a cluster', () => {
       expect(world.source().get(alice)?.metadata.generation).toBe(1)
     })
 
-    test('an entry that its author changed is not dropped as the one that was read', async () => {
+    test('an approval that its author changed since it was read is not removed', async () => {
       const world = await proxiedWorld()
       await world.apply(assignment('readers'))
       const readers = key('RoleAssignment', 'readers')
@@ -257,9 +257,9 @@ describe('resources of a cluster', () => {
       expect(status.approvals).toMatchObject([{ approver: 'ann', observedGeneration: 2 }])
     })
 
-    test('a finalizer of somebody else stays when the operator’s comes and goes', async () => {
+    test('a finalizer of another client stays when the operator adds and removes its own', async () => {
       const world = await clusterWorld(plane)
-      const uid = await seen(world)
+      const uid = await received(world)
       const path = pathOf('User', 'default', 'alice')
       const foreign = [{ op: 'add', path: '/metadata/finalizers', value: ['example.com/theirs'] }]
       await plane.admin.do('PATCH', path, foreign, { contentType: JSON_PATCH })
@@ -272,10 +272,10 @@ describe('resources of a cluster', () => {
       expect((await plane.admin.do('GET', path)).metadata.finalizers).toEqual(['example.com/theirs'])
     })
 
-    test('row 120: nothing is written while this process does not lead', async () => {
+    test('row 120: a process that does not lead writes nothing', async () => {
       let leads = true
       const world = await proxiedWorld({ mayWrite: () => leads })
-      const uid = await seen(world)
+      const uid = await received(world)
       leads = false
       const source = world.source()
       const refused = { name: 'ResourceConflict' }
@@ -284,7 +284,7 @@ describe('resources of a cluster', () => {
       await expect(source.setFinalizer(alice, uid, true)).rejects.toMatchObject(refused)
       await expect(source.secrets.create({ ...name, labels: {}, data: {} })).rejects.toMatchObject(refused)
       await expect(source.secrets.delete(name)).rejects.toMatchObject(refused)
-      source.recordEvent(alice, { type: 'Warning', reason: 'Said', message: 'by nobody' })
+      source.recordEvent(alice, { type: 'Warning', reason: 'Recorded', message: 'without leading' })
       await source.secrets.read(name)
       expect(writes(world)).toEqual([])
     })
@@ -301,14 +301,14 @@ describe('resources of a cluster', () => {
       const { items }: { items: Event[] } = await plane.admin.do('GET', '/api/v1/namespaces/default/events')
       return items.filter((event) => event.reason === reason)
     }
-    const until = async (look: () => Promise<boolean>): Promise<void> => {
-      for (let tries = 0; tries < 500 && !(await look()); tries++)
+    const until = async (isMet: () => Promise<boolean>): Promise<void> => {
+      for (let tries = 0; tries < 500 && !(await isMet()); tries++)
         await new Promise((resolve) => setTimeout(resolve, 20))
     }
 
-    test('the same again counts up', async () => {
+    test('a repeated Event increments its count', async () => {
       const world = await clusterWorld(plane)
-      const uid = await seen(world)
+      const uid = await received(world)
       for (let round = 0; round < 3; round++) {
         world.source().recordEvent(alice, { type: 'Warning', reason: 'Counted', message: 'there is no Realm' })
       }
@@ -316,9 +316,9 @@ describe('resources of a cluster', () => {
       expect(await events('Counted')).toMatchObject([{ count: 3, involvedObject: { uid } }])
     })
 
-    test('row 127: a message is one line, without control characters, and cut', async () => {
+    test('row 127: a message is one line without control characters, and is cut', async () => {
       const world = await clusterWorld(plane)
-      await seen(world)
+      await received(world)
       const message = `first\nsecond \u001b[31m${'x'.repeat(32_000)}`
       world.source().recordEvent(alice, { type: 'Warning', reason: 'Cleaned', message })
       await until(async () => (await events('Cleaned')).length === 1)
@@ -327,9 +327,9 @@ describe('resources of a cluster', () => {
       expect(event?.message).toMatch(/^first\\u000asecond/)
     })
 
-    test('a flood is bounded, for one object and for all', async () => {
+    test('their rate is bounded, for one object and in total', async () => {
       const world = await proxiedWorld()
-      await seen(world)
+      await received(world)
       for (let round = 0; round < 300; round++) {
         world.source().recordEvent(alice, { type: 'Warning', reason: 'Flood', message: `round ${round}` })
       }
@@ -338,17 +338,17 @@ describe('resources of a cluster', () => {
       expect(await events('Flood')).toHaveLength(25)
     })
 
-    test('one for what is gone, or in a namespace that goes, is dropped', async () => {
+    test('an Event about a missing object, or in a missing namespace, is dropped', async () => {
       const world = await proxiedWorld()
       world.source().recordEvent(key('User', 'nobody'), { type: 'Warning', reason: 'Gone', message: 'gone' })
       world.source().recordEvent(key('User', 'nobody', 'nowhere'), { type: 'Warning', reason: 'Gone', message: 'gone' })
       await world.eventually(() => writes(world).length === 2)
-      await seen(world)
+      await received(world)
     })
   })
 
   describe('rights', () => {
-    test('row 124: without the right to one kind the others go on, and what is missing is said', async () => {
+    test('row 124: without the right to one kind the others are watched, and the missing right is reported', async () => {
       const rules = OPERATOR_RULES.map((rule) => ({
         ...rule,
         resources: rule.resources.filter((one) => one !== 'clients'),
@@ -356,7 +356,7 @@ describe('resources of a cluster', () => {
       await grant(plane.admin, 'half', rules)
       const world = await clusterWorld(plane, { as: plane.user('half') })
       await world.apply(client('shop'))
-      await seen(world)
+      await received(world)
       expect(world.source().list('Client')).toEqual([])
       expect(world.source().completeList('Client')).toBeUndefined()
       expect(world.source().completeList('User')).toBeDefined()
@@ -368,7 +368,7 @@ describe('resources of a cluster', () => {
       await world.eventually(() => world.source().problem() === undefined)
     })
 
-    test('without the right to namespaces their labels are not known, which is not to have none', async () => {
+    test('without the right to namespaces their labels are unknown, and not empty', async () => {
       const rules = OPERATOR_RULES.filter((rule) => !rule.resources.includes('namespaces'))
       await grant(plane.admin, 'blind', rules)
       const world = await clusterWorld(plane, { as: plane.user('blind') })
@@ -380,7 +380,7 @@ describe('resources of a cluster', () => {
       expect(world.source().namespaceLabels('nowhere')).toBeUndefined()
     })
 
-    test('in some namespaces only, by rights in those', async () => {
+    test('rights in some namespaces are enough to watch those', async () => {
       for (const name of ['one', 'two', 'keys', 'three']) {
         await plane.admin.call('POST', '/api/v1/namespaces', { metadata: { name, labels: { team: name } } })
       }
@@ -430,8 +430,8 @@ describe('resources of a cluster', () => {
     expect(world.source().problem()).toBeUndefined()
   })
 
-  describe('a namespace that goes', () => {
-    test('row 117: finalizers come off, nothing new is made there, and it goes', async () => {
+  describe('a namespace that is deleted', () => {
+    test('row 117: finalizers are removed, nothing is created there, and it disappears', async () => {
       const world = await clusterWorld(plane)
       await world.apply(user('alice', {}, 'leaving'))
       const there = key('User', 'alice', 'leaving')
@@ -454,7 +454,7 @@ describe('resources of a cluster', () => {
     })
   })
 
-  describe('a kind that goes', () => {
+  describe('a kind that is deleted', () => {
     async function remove(name: string): Promise<void> {
       await plane.admin.do('DELETE', `${CRDS}/${name}`)
     }
@@ -467,9 +467,9 @@ describe('resources of a cluster', () => {
       await untilServed(plane.admin, pathOf('User'))
     }
 
-    test('row 118: no deletion is seen under the identity that the kind had before', async () => {
+    test('row 118: no deletion is reported under the former identity of the kind', async () => {
       const world = await proxiedWorld()
-      await seen(world)
+      await received(world)
       await world.apply(user('bob'))
       await world.fence()
       const before = world.source().completeList('User')?.identity
@@ -479,7 +479,7 @@ describe('resources of a cluster', () => {
         if (kind !== 'User') return
         if (world.source().identity?.('User') === before) wrong.push(name)
       })
-      // The deletions overtake what is told of the CustomResourceDefinition.
+      // The deletions arrive before the events of the CustomResourceDefinition.
       world.proxy.setSilence('customresourcedefinitions')
       await remove('users.realmkeeper.io')
       await world.eventually(() => world.source().list('User').length === 0)
@@ -494,9 +494,9 @@ describe('resources of a cluster', () => {
       await world.eventually(() => world.source().get(alice))
     })
 
-    test('row 118: while it waits for finalizers it says that it is going, and they come off', async () => {
+    test('row 118: while it waits for finalizers its identity shows the deletion, and finalizers can be removed', async () => {
       const world = await proxiedWorld()
-      const uid = await seen(world)
+      const uid = await received(world)
       const before = world.source().completeList('User')?.identity
       await world.source().setFinalizer(alice, uid, true)
       world.proxy.setSilence('customresourcedefinitions')
@@ -510,9 +510,9 @@ describe('resources of a cluster', () => {
       await world.eventually(() => world.source().problem() === undefined)
     })
 
-    test('row 118: gone and there again while nobody looked, it is another one', async () => {
+    test('row 118: deleted and created again during an outage, it has another identity', async () => {
       const world = await proxiedWorld()
-      await seen(world)
+      await received(world)
       const before = world.source().completeList('User')?.identity
       world.proxy.setFault(() => ({ status: 503 }))
       world.proxy.cut()
@@ -523,7 +523,7 @@ describe('resources of a cluster', () => {
         const empty = world.source().list('User').length === 0
         if (empty && world.source().completeList('User')?.identity === before) wrong += 1
       })
-      // The new list overtakes what is told of the CustomResourceDefinition.
+      // The new list arrives before the events of the CustomResourceDefinition.
       world.proxy.setFault(({ url }) => (url.includes('customresourcedefinitions?') ? { status: 503 } : undefined))
       await world.eventually(() => world.source().list('User').length === 0)
       await world.eventually(() => world.source().completeList('User'))
@@ -531,10 +531,10 @@ describe('resources of a cluster', () => {
       expect(wrong).toBe(0)
     })
 
-    /** alice, held by the operator's finalizer, and seen to be on her way out. */
-    async function leaving(world: ClusterWorld, leave: () => Promise<unknown>): Promise<Resource> {
-      await world.source().setFinalizer(alice, await seen(world), true)
-      await leave()
+    /** The User alice, which is being deleted and has the operator's finalizer. */
+    async function deletedAlice(world: ClusterWorld, remove: () => Promise<unknown>): Promise<Resource> {
+      await world.source().setFinalizer(alice, await received(world), true)
+      await remove()
       return await world.eventually(() => {
         const resource = world.source().get(alice)
         return resource?.metadata.deletionTimestamp !== undefined && resource
@@ -548,23 +548,23 @@ describe('resources of a cluster', () => {
       await plane.admin.do('DELETE', pathOf('User', 'default', 'alice'))
     }
 
-    test('row 118: an object that somebody deletes goes by itself, one whose kind goes does not', async () => {
+    test('row 118: the deletion of an object and the deletion of its kind are distinguished', async () => {
       const world = await proxiedWorld()
-      const resource = await leaving(world, deleteAlice)
+      const resource = await deletedAlice(world, deleteAlice)
       expect(await world.source().isOwnDeletion?.(resource)).toBe(true)
-      // What is held is old by now, and no event will say so.
+      // The held state is outdated, and no event will correct it.
       world.proxy.setSilence('customresourcedefinitions')
       await remove('users.realmkeeper.io')
       expect(await world.source().isOwnDeletion?.(resource)).toBe(false)
       await world.source().setFinalizer(alice, resource.metadata.uid, false)
       await restore('users.realmkeeper.io')
-      expect(await world.source().isOwnDeletion?.(await leaving(world, deleteAlice))).toBe(true)
+      expect(await world.source().isOwnDeletion?.(await deletedAlice(world, deleteAlice))).toBe(true)
     })
 
-    test('row 118: what a former kind left behind, deleted, was not deleted by itself', async () => {
+    test('row 118: an object that was deleted with a former CRD of its kind has no deletion of its own', async () => {
       const world = await clusterWorld(plane)
-      await leaving(world, () => remove('users.realmkeeper.io'))
-      // As people do with a definition that hangs.
+      await deletedAlice(world, () => remove('users.realmkeeper.io'))
+      // As administrators do with a CRD whose deletion hangs.
       const free = { metadata: { finalizers: null } }
       await plane.admin.do('PATCH', `${CRDS}/users.realmkeeper.io`, free, { contentType: MERGE_PATCH })
       await restore('users.realmkeeper.io')
@@ -577,14 +577,14 @@ describe('resources of a cluster', () => {
       await world.source().setFinalizer(alice, left.metadata.uid, false)
     })
 
-    test('row 118: while its definition cannot be read, nobody says why an object goes', async () => {
+    test('row 118: while the CRD cannot be read, the cause of a deletion is unknown', async () => {
       const world = await proxiedWorld()
-      const resource = await leaving(world, deleteAlice)
+      const resource = await deletedAlice(world, deleteAlice)
       world.proxy.setFault(({ url }) => (url.includes('customresourcedefinitions/') ? { status: 503 } : undefined))
       await expect(world.source().isOwnDeletion?.(resource)).rejects.toMatchObject({ status: 503 })
       world.proxy.setFault(({ url }) => (url.includes('customresourcedefinitions/') ? { status: 403 } : undefined))
       await expect(world.source().isOwnDeletion?.(resource)).rejects.toThrow('users.realmkeeper.io may not be read')
-      // Objects are seen to come and change all the same, but what is missing is not taken for deleted.
+      // New and changed objects are received, and a missing object does not count as deleted.
       expect(world.source().completeList('User')).toBeUndefined()
       await world.apply(user('bob'))
       await world.eventually(() => world.source().get(key('User', 'bob')))
@@ -593,9 +593,9 @@ describe('resources of a cluster', () => {
       await world.eventually(() => world.source().completeList('User'))
     })
 
-    test('row 118: that an object goes is believed after a look at its kind, also where a write tells of it', async () => {
+    test('row 118: a deletion is taken over after a check of the kind, also when the answer to a write brings it', async () => {
       const world = await proxiedWorld()
-      const uid = await seen(world)
+      const uid = await received(world)
       await world.source().setFinalizer(alice, uid, true)
       await world.fence()
       world.proxy.setSilence(true)
@@ -612,7 +612,7 @@ describe('resources of a cluster', () => {
       await restore('users.realmkeeper.io')
     })
 
-    test('a kind that is not installed yet is waited for by nobody, and found when it is', async () => {
+    test('the start does not wait for a kind that is not installed, and finds it later', async () => {
       await remove('users.realmkeeper.io')
       await vi.waitFor(async () => expect((await plane.admin.call('GET', pathOf('User'))).status).toBe(404), 45_000)
       const world = await clusterWorld(plane)
@@ -620,7 +620,7 @@ describe('resources of a cluster', () => {
       await world.eventually(() => world.source().get(key('Realm', 'acme')))
       expect(world.source().completeList('User')).toBeUndefined()
       await restore('users.realmkeeper.io')
-      await seen(world)
+      await received(world)
       await world.eventually(() => world.source().completeList('User'))
     })
   })

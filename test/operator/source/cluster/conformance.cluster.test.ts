@@ -4,7 +4,7 @@ import type { ControlPlane } from '../../../support/control_plane.ts'
 import { scenarios } from '../conformance.ts'
 import { clusterWorld, prepareWorlds } from './world.ts'
 
-// The garbage collector is the controller manager's.
+// The controller manager contains the garbage collector.
 describe('a cluster behaves as reconcilers expect', () => {
   let plane: ControlPlane
   beforeAll(async () => {

@@ -58,7 +58,7 @@ describe('row 121: an API server that fails', () => {
       .watches()
       .reduce((sum, watch) => sum + watch.failures, 0)
 
-  test('killed and restarted: what happened before it was seen again is not missed', async () => {
+  test('killed and restarted: no change made before the next watch is missed', async () => {
     const one = await world()
     await one.apply(user('alice'))
     await one.apply(user('bob'))
@@ -75,7 +75,7 @@ describe('row 121: an API server that fails', () => {
     expect(one.source().completeList('User')).toBeDefined()
   })
 
-  test('all connections cut, again and again: changes arrive, and calls made meanwhile succeed', async () => {
+  test('all connections cut again and again: changes arrive, and calls succeed', async () => {
     const one = await world()
     await one.apply(user('alice'))
     await one.fence()
@@ -83,10 +83,10 @@ describe('row 121: an API server that fails', () => {
       proxy.cut()
       await one.apply(user('alice', { email: `round-${round}@example.com` }))
       await one.eventually(() => emailOf(one) === `round-${round}@example.com`)
-      // Over a connection that may have been cut while it lay idle.
+      // Its idle connection may have been cut.
       expect(await one.source().secrets.read({ namespace: 'default', name: 'nothing' })).toBeUndefined()
     }
-    // Eight cuts of ten watches, each opened anew and none listed anew.
+    // Eight cuts of ten watches: each watch is opened again, and none is listed again.
     expect(proxy.requests.filter(({ isWatch }) => isWatch).length).toBeLessThan(200)
     expect(
       one
@@ -96,7 +96,7 @@ describe('row 121: an API server that fails', () => {
     ).toEqual(Array(10).fill(1))
   })
 
-  test('410 in the stream: it is listed anew, and what changed unseen is told', async () => {
+  test('410 in the stream: a new list reports the missed changes', async () => {
     const one = await world()
     await one.apply(user('alice'))
     await one.apply(user('bob'))
@@ -104,16 +104,16 @@ describe('row 121: an API server that fails', () => {
     proxy.setSilence(true)
     await one.apply(user('alice', { email: 'unseen@example.com' }))
     await one.remove(user('bob'))
-    one.told()
+    one.changedKeys()
     proxy.setSilence(false)
     const expired = { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 }
     expect(proxy.inject(USERS, { type: 'ERROR', object: expired })).toBe(1)
     await one.eventually(() => emailOf(one) === 'unseen@example.com')
     expect(one.source().list('User')).toHaveLength(1)
-    expect(one.told().toSorted()).toEqual(['User/default/alice', 'User/default/bob'])
+    expect(one.changedKeys().toSorted()).toEqual(['User/default/alice', 'User/default/bob'])
   })
 
-  test('an error in the stream that is no 410 is not taken for silence', async () => {
+  test('another error in the stream also leads to a new list', async () => {
     const one = await world()
     await one.apply(user('alice'))
     await one.fence()
@@ -126,7 +126,7 @@ describe('row 121: an API server that fails', () => {
     expect(listsOf(one, 'users.')).toBe(2)
   })
 
-  test('history that is really gone: compacted, and the server restarted', async () => {
+  test('history that is really lost: compacted, and the API server restarted', async () => {
     const one = await world()
     await one.apply(user('alice'))
     await one.fence()
@@ -139,7 +139,7 @@ describe('row 121: an API server that fails', () => {
     await one.eventually(() => emailOf(one) === 'after@example.com')
   })
 
-  test('an object deleted and created anew while nobody looked has another uid, and is told', async () => {
+  test('an object that was deleted and created again during an outage has another uid, and is reported', async () => {
     const one = await world()
     await one.apply(user('alice'))
     await one.fence()
@@ -148,10 +148,10 @@ describe('row 121: an API server that fails', () => {
     proxy.cut()
     await one.remove(user('alice'))
     await one.apply(user('alice'))
-    one.told()
+    one.changedKeys()
     proxy.clearFault()
     await one.eventually(() => one.source().get(alice)?.metadata.uid !== before && one.source().get(alice))
-    expect(one.told()).toContain('User/default/alice')
+    expect(one.changedKeys()).toContain('User/default/alice')
   })
 
   test.for([429, 500, 503] as const)('a storm of %d: no hot loop, and nothing is missed', async (status) => {
@@ -179,11 +179,11 @@ describe('row 121: an API server that fails', () => {
     await one.eventually(() => failures(one) >= 20)
     const before = proxy.requests.length
     await new Promise((resolve) => setTimeout(resolve, 1_000))
-    // The ten that were told to wait for two seconds are still waiting, as backoff alone would not.
+    // The ten watches wait for two seconds. Backoff alone would be shorter.
     expect(proxy.requests.length - before).toBeLessThanOrEqual(10)
   })
 
-  test('watches that end as soon as they are open are opened at a bounded rate', async () => {
+  test('watches that end at once are opened at a bounded rate', async () => {
     const one = await world()
     proxy.setFault(({ isWatch }) => (isWatch ? { status: 200, body: [] } : undefined))
     proxy.cut()
@@ -197,7 +197,7 @@ describe('row 121: an API server that fails', () => {
     await one.eventually(() => one.source().get(alice))
   })
 
-  test('a watch that goes silent is opened anew, and where that is as silent, a list tells', async () => {
+  test('a silent watch is opened again, and after a second silence a list finds the changes', async () => {
     const one = await world({ timings: { stallMillis: 300 } })
     proxy.setSilence(true)
     await one.apply(user('alice'))
@@ -205,7 +205,7 @@ describe('row 121: an API server that fails', () => {
     expect(listsOf(one, 'users.')).toBeGreaterThan(1)
   })
 
-  test('a watch of which nothing is heard is stale: not ready, and its list is not taken for complete', async () => {
+  test('a watch without any answer is stale: the process is not ready, and the list does not count as complete', async () => {
     const one = await world({ timings: { stallMillis: 200 }, staleMillis: 1_500, timeoutMillis: 300 })
     await one.eventually(() => one.source().problem() === undefined)
     expect(one.source().completeList('User')).toBeDefined()
@@ -218,7 +218,7 @@ describe('row 121: an API server that fails', () => {
     expect(one.source().completeList('User')).toBeDefined()
   })
 
-  test('a server that does not answer at first is waited for', async () => {
+  test('the start waits for an API server that does not answer', async () => {
     proxy.setFault(() => ({ status: 503 }))
     const one = await world({ started: false })
     let started = false
@@ -233,28 +233,28 @@ describe('row 121: an API server that fails', () => {
     expect(one.source().completeList('User')).toBeDefined()
   })
 
-  test('stopped while nothing answers, it stops', async () => {
+  test('the source stops while the API server does not answer', async () => {
     proxy.setFault(() => 'hang')
     const one = await world({ started: false })
     const starting = one.start()
     await one.eventually(() => requestsFor(USERS) > 0)
     await one.stop()
     await starting
-    // What was on its way when it stopped arrives.
+    // Requests that were sent before the stop arrive.
     await new Promise((resolve) => setTimeout(resolve, 200))
     const before = proxy.requests.length
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     expect(proxy.requests.length).toBe(before)
   })
 
-  test('connections are kept: a hundred calls open a handful', async () => {
+  test('connections are kept: a hundred calls open fewer than five', async () => {
     const one = await world()
     const before = proxy.connections()
     for (let call = 0; call < 100; call++) await one.source().secrets.read({ namespace: 'default', name: 'nothing' })
     expect(proxy.connections() - before).toBeLessThan(5)
   })
 
-  test('a kept connection that the other side ended is no reason to fail', async () => {
+  test('a call succeeds although its kept connection was closed', async () => {
     const one = await world()
     const name = { namespace: 'default', name: 'nothing' }
     for (let round = 0; round < 5; round++) {
@@ -274,7 +274,7 @@ describe('row 121: an API server that fails', () => {
     'a token of %s that was swapped in its file is used, without a restart',
     async (whose) => {
       const tokenFile = join(folder, 'token')
-      // With the newline that editors and echo leave.
+      // Editors and echo end a file with a newline.
       writeFileSync(tokenFile, 'first-token\n')
       proxy.setFault(({ authorization }) => (authorization === 'Bearer second-token' ? undefined : { status: 401 }))
       const caData = Buffer.from(plane.authority.certificate).toString('base64')
@@ -308,7 +308,7 @@ describe('row 121: an API server that fails', () => {
     },
   )
 
-  test('another authority in its file is trusted, without a restart', async () => {
+  test('an authority that was replaced in its file is trusted, without a restart', async () => {
     const caFile = join(folder, 'ca.crt')
     writeFileSync(caFile, plane.authority.certificate)
     const file = join(folder, 'with-files.kubeconfig')
@@ -330,7 +330,7 @@ describe('row 121: an API server that fails', () => {
     await one.eventually(() => one.source().get(alice))
   })
 
-  test('a listener that throws stops nothing', async () => {
+  test('a listener that throws does not stop the watches', async () => {
     const one = await world()
     one.source().onResource(() => {
       throw new Error('mine')
@@ -338,6 +338,6 @@ describe('row 121: an API server that fails', () => {
     await one.apply(realm('acme'))
     await one.apply(user('alice'))
     await one.eventually(() => one.source().get(alice))
-    expect(one.told()).toContain('User/default/alice')
+    expect(one.changedKeys()).toContain('User/default/alice')
   })
 })

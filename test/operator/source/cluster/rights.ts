@@ -4,7 +4,7 @@ import { untilRightsAct } from '../../../support/control_plane/rights.ts'
 const KINDS = ['realms', 'clients', 'users', 'roleassignments']
 const READ = ['get', 'list', 'watch']
 
-/** What the source asks of a cluster, and nothing else. */
+/** The rights that the source needs, and no others. */
 export const OPERATOR_RULES = [
   { apiGroups: ['realmkeeper.io'], resources: KINDS, verbs: [...READ, 'patch'] },
   { apiGroups: ['realmkeeper.io'], resources: KINDS.map((kind) => `${kind}/status`), verbs: ['patch'] },
@@ -27,7 +27,7 @@ export const APPROVER_RULES = [
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
-/** Gives rights in the whole cluster. */
+/** Grants rights in the whole cluster. */
 export async function grant(admin: Account, to: string, rules: object[]): Promise<void> {
   await admin.do('POST', `${RBAC}/clusterroles`, { metadata: { name: to }, rules })
   await admin.do('POST', `${RBAC}/clusterrolebindings`, {

@@ -60,20 +60,20 @@ export interface WorldOptions extends Partial<ClusterOptions> {
   as?: Account
   /** Default: the kubeconfig of `as`. */
   access?: AccessSource
-  /** Of one call. */
+  /** The time-out of one call. */
   timeoutMillis?: number
   mayWrite?: () => boolean
   started?: boolean
 }
 
-/** A source over a real API server, which is empty again when the test is over. */
+/** A source on a real API server. The objects are deleted at the end of the test. */
 export async function clusterWorld(plane: ControlPlane, options: WorldOptions = {}): Promise<ClusterWorld> {
   const { as = plane.user('operator'), started = true, timeoutMillis, mayWrite = () => true, ...more } = options
   const { admin } = plane
   const approvers: Record<string, Account> = { ann: plane.user('ann'), bob: plane.user('bob') }
   let source: ClusterSource | undefined
   const clients: ApiClient[] = []
-  let told: string[] = []
+  let changed: string[] = []
   const logged: string[] = []
 
   async function start(): Promise<void> {
@@ -95,8 +95,8 @@ export async function clusterWorld(plane: ControlPlane, options: WorldOptions = 
       ...more,
       timings: { firstRetryMillis: 50, longestRetryMillis: 1_000, ...more.timings },
     })
-    source.onResource((key) => told.push(`${key.kind}/${key.namespace}/${key.name}`))
-    source.onSecret((name) => told.push(`Secret/${name.namespace}/${name.name}`))
+    source.onResource((key) => changed.push(`${key.kind}/${key.namespace}/${key.name}`))
+    source.onSecret((name) => changed.push(`Secret/${name.namespace}/${name.name}`))
     await source.start()
   }
 
@@ -127,9 +127,9 @@ export async function clusterWorld(plane: ControlPlane, options: WorldOptions = 
       await world.stop()
       await start()
     },
-    told() {
-      const keys = told
-      told = []
+    changedKeys() {
+      const keys = changed
+      changed = []
       return keys
     },
     async eventually(find) {
@@ -146,7 +146,7 @@ export async function clusterWorld(plane: ControlPlane, options: WorldOptions = 
         const seen = KINDS.flatMap((kind) => world.source().list(kind).map(stateOf))
         return live.every((state) => seen.includes(state)) && seen.length === live.length
       })
-      // Secrets and namespaces come by watches of their own.
+      // Secrets and namespaces have separate watches.
       const name = `fence-${++fences}`
       await world.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'default' } })
       await world.eventually(() => source?.secrets.version({ namespace: 'default', name }))
@@ -157,12 +157,12 @@ export async function clusterWorld(plane: ControlPlane, options: WorldOptions = 
     },
   }
 
-  /** Entries are written by those that they name. */
+  /** The account that an approval names, because admission lets no other account write it. */
   async function authorOf(key: { kind: Kind; namespace: string; name: string }, decision: Decision): Promise<Account> {
     const { status } = await admin.do('GET', pathOf(key.kind, key.namespace, key.name))
     const before = new Set((status?.approvals ?? []).map((entry: object) => JSON.stringify(entry)))
-    const [said] = (decision.approvals ?? []).filter((entry) => !before.has(JSON.stringify(entry)))
-    const name: unknown = said && Reflect.get(said, 'approver')
+    const [added] = (decision.approvals ?? []).filter((entry) => !before.has(JSON.stringify(entry)))
+    const name: unknown = added && Reflect.get(added, 'approver')
     return approvers[String(name)] ?? plane.user('ann')
   }
 
@@ -191,7 +191,7 @@ async function states(admin: Account): Promise<string[]> {
   return lists.flatMap(({ items }) => items.map(stateOf))
 }
 
-/** Takes everything away that tests make, held by finalizers or not. */
+/** Deletes everything that tests create, also with finalizers. */
 export async function empty(admin: Account): Promise<void> {
   for (const kind of [...KINDS, 'Secret']) {
     const { items }: { items: Item[] } = await admin.do('GET', pathOf(kind))
@@ -204,7 +204,7 @@ export async function empty(admin: Account): Promise<void> {
   }
 }
 
-/** Server-side apply does not know `stringData`. */
+/** Server-side apply ignores `stringData`. */
 function encoded(manifest: Manifest): Manifest {
   const { stringData, ...rest } = manifest
   if (typeof stringData !== 'object' || stringData === null) return manifest

@@ -25,19 +25,19 @@ test('row 122: ten thousand documents in one file: all held, one edit is one cha
   world.write('users.yaml', documents.join('---\n'))
   await world.start()
   expect(world.source().list('User')).toHaveLength(COUNT)
-  expect(world.told()).toHaveLength(COUNT)
+  expect(world.changedKeys()).toHaveLength(COUNT)
 
   // A status is appended, not a whole state written again.
   const before = statSync(join(world.stateDir, 'objects.jsonl')).size
   const { uid } = world.source().get(key('User', 'user-7'))?.metadata ?? { uid: '' }
   await world.source().writeStatus(key('User', 'user-7'), uid, { observedGeneration: 1, conditions: [] })
   expect(statSync(join(world.stateDir, 'objects.jsonl')).size - before).toBeLessThan(2000)
-  world.told()
+  world.changedKeys()
 
   documents[5000] = manifest(5000, 'Other')
   world.write('users.yaml', documents.join('---\n'))
   await world.eventually(() => world.source().get(key('User', 'user-5000'))?.metadata.generation === 2)
-  expect(world.told()).toEqual(['User/default/user-5000'])
+  expect(world.changedKeys()).toEqual(['User/default/user-5000'])
 
   const held = world.source().list('User')
   await world.restart()

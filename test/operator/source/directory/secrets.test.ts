@@ -44,7 +44,7 @@ test('a Secret of the operator is a Kubernetes manifest under secrets/<namespace
 test('row 95: one deleted or edited by hand is noticed and told', async () => {
   const world = await directoryWorld()
   const first = await world.source().secrets.create(desired)
-  world.told()
+  world.changedKeys()
   const edited = readFileSync(file(world), 'utf8').replace('"client_secret": "', '"client_secret": "YWJj')
   writeFileSync(file(world), edited)
   const second = await world.eventually(() => {
@@ -52,12 +52,12 @@ test('row 95: one deleted or edited by hand is noticed and told', async () => {
     return version?.resourceVersion !== first.resourceVersion && version
   })
   expect(second.uid).toBe(first.uid)
-  expect(world.told()).toContain('Secret/default/shop-client')
+  expect(world.changedKeys()).toContain('Secret/default/shop-client')
   await expect(world.source().secrets.update(desired, first)).rejects.toMatchObject({ name: 'ResourceConflict' })
 
   rmSync(file(world))
   await world.eventually(() => world.source().secrets.version(name) === undefined)
-  expect(world.told()).toContain('Secret/default/shop-client')
+  expect(world.changedKeys()).toContain('Secret/default/shop-client')
   const third = await world.source().secrets.create(desired)
   expect(third.uid).not.toBe(first.uid)
 })

@@ -34,7 +34,7 @@ export async function directoryWorld({
   const stateDir = join(root, 'state')
   mkdirSync(directory)
   let source: DirectorySource | undefined
-  let told: string[] = []
+  let changed: string[] = []
   let fences = 0
   const reported: string[] = []
   const events: string[] = []
@@ -48,8 +48,8 @@ export async function directoryWorld({
       report: (problem) => void reported.push(problemText(problem).replaceAll(`${directory}/`, '')),
       recordEvent: (key, event) => void events.push(`${key.name} ${event.reason}`),
     })
-    source.onResource((key) => told.push(`${key.kind}/${key.namespace}/${key.name}`))
-    source.onSecret((name) => told.push(`Secret/${name.namespace}/${name.name}`))
+    source.onResource((key) => changed.push(`${key.kind}/${key.namespace}/${key.name}`))
+    source.onSecret((name) => changed.push(`Secret/${name.namespace}/${name.name}`))
     await source.start()
   }
 
@@ -82,9 +82,9 @@ export async function directoryWorld({
       await world.stop()
       await start()
     },
-    told() {
-      const keys = told
-      told = []
+    changedKeys() {
+      const keys = changed
+      changed = []
       return keys
     },
     async eventually(look) {
