@@ -6,7 +6,7 @@ import { ALICE, SHOP_SECRET } from '../support/server.ts'
 import { resigned } from '../support/signed_tokens.ts'
 import { hashPassword, QUICK_HASHING } from '../support/world.ts'
 
-// Each bound from both sides: what is just within it passes.
+// Each bound from both sides: the largest accepted input, and one more.
 
 let server: FieldServer
 beforeAll(async () => {
@@ -88,7 +88,7 @@ describe('row 37: a token', () => {
     expect(await userinfo(beyond)).toMatchObject({ status: 401, body: { error: 'invalid_token' } })
   })
 
-  test('that is too long for its user’s roles is given, and an operator is told', async () => {
+  test('that is too long for its user’s roles is issued, and the log warns', async () => {
     const roles = Array.from({ length: 200 }, (_, at) => ({ name: `${at}-${'r'.repeat(100)}`, composites: [] }))
     await server.addRealm({ ...server.realm, roles }, null)
     const rita = await server.addUser({ username: 'rita' }, 'rita-password')

@@ -17,12 +17,12 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-/** A request that is answered well once the client is known, whatever the client. */
+/** A request that succeeds for every authenticated client. */
 const ENDPOINTS: [string, Record<string, string>, number][] = [
   ['token', ALICE, 200],
   ['token/introspect', { token: 'garbage' }, 200],
   ['revoke', { token: 'garbage' }, 200],
-  // What is no refresh token of the client's is told after the client is known.
+  // A foreign refresh token is refused after the client is authenticated.
   ['logout', { refresh_token: 'garbage' }, 400],
 ]
 const basic = (credentials: string): Record<string, string> => ({
@@ -49,7 +49,7 @@ describe.each(ENDPOINTS)('rows 11 to 14 and 36: %s', (path, form, known) => {
     for (const { body } of answers) if (known === 400) expect(body.error).toBe('invalid_grant')
   })
 
-  test('gives one and the same 401 for whatever is wrong, with a challenge only to Basic', async () => {
+  test('answers the same 401 for every cause, with a challenge only to Basic', async () => {
     const wrong: [Record<string, string>, Record<string, string>][] = [
       [{}, {}],
       [{ client_id: 'shop' }, {}],

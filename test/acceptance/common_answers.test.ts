@@ -7,7 +7,7 @@ import { addAcme, ALICE, SHOP_SECRET, startServer } from '../support/server.ts'
 import type { TestAnswer, TestServer } from '../support/server.ts'
 import { claimsOf } from '../support/tokens.ts'
 
-// What holds for every endpoint, whatever is asked of it.
+// What holds for every endpoint and every request.
 
 let server: TestServer
 let secure: TestServer
@@ -30,7 +30,7 @@ const ALL = routes({} as Deps)
 const CANARY = 'zz9-canary-9zz'
 const NAMES = ALL.map((route): [string, Route] => [`${route.method} ${route.path}`, route])
 
-/** A request that no endpoint can like, full of a text that must not come back. */
+/** A malformed request, full of a text that must not come back. */
 function odd({ method, path, body }: Route, realm: string, on = server, otherMethod?: string): Promise<TestAnswer> {
   const headers = {
     authorization: `Bearer ${CANARY}`,
@@ -70,11 +70,11 @@ function expectError(answer: TestAnswer, status: number): void {
   expect(answer.text).not.toMatch(/\bat .*\.ts\b|node_modules|Error:/)
 }
 
-test('the table is whole: eleven endpoints with and without the prefix, and discovery at two places', () => {
+test('the table lists eleven endpoints with and without the prefix, and discovery at two places', () => {
   expect(ALL).toHaveLength(24)
 })
 
-describe('a request that cannot be liked', () => {
+describe('a malformed request', () => {
   test.for(NAMES)('%s', async ([, route]) => {
     const answer = await odd(route, 'acme')
     if (route.isPublic) {
@@ -115,7 +115,7 @@ describe('row 1: another method', () => {
   })
 })
 
-describe('what a caller names itself by is not taken over', () => {
+describe('text of the caller is not taken over', () => {
   test('each request has an id of its own, which its line in the log carries', async () => {
     const answers = await Promise.all([1, 2, 3].map(() => server.token(ALICE, { headers: { 'x-request-id': CANARY } })))
     const ids = answers.map(({ headers }) => headers.get('x-request-id') ?? '')
@@ -138,7 +138,7 @@ describe('what a caller names itself by is not taken over', () => {
 })
 
 describe('behind an https base URL with a path', () => {
-  test('every answer says that clients must come by https, whatever brought the request here', async () => {
+  test('every answer carries Strict-Transport-Security, also to a request over http', async () => {
     for (const answer of [
       await secure.token(ALICE),
       await secure.token({ ...ALICE, password: 'wrong' }),
@@ -151,7 +151,7 @@ describe('behind an https base URL with a path', () => {
     expect((await server.request('certs')).headers.get('strict-transport-security')).toBeNull()
   })
 
-  test('what is refused before it is a request says so as well', async () => {
+  test('the refusal of bytes that are no HTTP carries it as well', async () => {
     const refused = 'GET / HTTP/9.9\r\n\r\n'
     expect(await sendRaw(secure.url, refused)).toMatch(/^Strict-Transport-Security: max-age=31536000\r$/m)
     expect(await sendRaw(server.url, refused)).not.toContain('Strict-Transport-Security')

@@ -11,7 +11,7 @@ import { ROOT } from '../support/source_files.ts'
 
 const LADDER = globSync('examples/*.yaml', { cwd: ROOT }).map((path) => basename(path))
 
-/** What is not ready once it is applied, and why. */
+/** Resources that are not ready after they are applied, and the reason. */
 const WAITING: Record<string, string> = {
   'RoleAssignment/erin-order-admin': 'PendingApproval',
   'RoleAssignment/frank-realm-admin': 'PendingApproval',
@@ -29,7 +29,7 @@ test('there is a ladder', () => {
   expect(LADDER.length).toBeGreaterThanOrEqual(8)
 })
 
-test.for(LADDER)('%s is taken over whole: what it holds is served, or says what it waits for', async (file) => {
+test.for(LADDER)('%s is reconciled: each resource is ready, or its status names what it waits for', async (file) => {
   copyFileSync(join(ROOT, 'examples', file), join(operator.directory, file))
   const resources = parseAllDocuments(readFileSync(join(ROOT, 'examples', file), 'utf8'))
     .map((document) => document.toJS())

@@ -27,7 +27,7 @@ beforeEach(() => {
   offset = 0
 })
 
-/** What each endpoint says of a token. */
+/** The answer of each endpoint to a token. */
 async function seen(token: string): Promise<Record<string, unknown>> {
   const headers = { authorization: `Bearer ${token}` }
   const item = { field: 'dateOfBirth', value: 'x', ciphertext }
@@ -66,7 +66,7 @@ test('a good one is good everywhere', async () => {
   expect(await seen(await server.tokenOf('alice'))).toEqual(GOOD)
 })
 
-describe('rows 40 to 45: what the text itself says', () => {
+describe('rows 40 to 45: the header and the claims', () => {
   test.for<[string, (token: string) => string | Promise<string>]>([
     ['a signature of other keys', async (token) => resigned(token, await realmKeyring(), {})],
     ['a signature that is cut', (token) => token.slice(0, -4)],
@@ -81,7 +81,7 @@ describe('rows 40 to 45: what the text itself says', () => {
       (token) => resigned(token, server.keyring, { payload: { sub: 'erin-subject' } }),
     ],
     ['another client than its session', (token) => resigned(token, server.keyring, { payload: { azp: 'app' } })],
-    ['an extension that nobody knows', (token) => resigned(token, server.keyring, { header: { crit: ['x'], x: 1 } })],
+    ['an unknown extension', (token) => resigned(token, server.keyring, { header: { crit: ['x'], x: 1 } })],
     ['no end', (token) => resigned(token, server.keyring, { payload: { exp: undefined } })],
   ])('%s', async ([, change]) => {
     expect(await seen(await change(await server.tokenOf('alice')))).toEqual(NOT_GOOD)
@@ -104,7 +104,7 @@ describe('row 33: its times', () => {
     expect(await seen(await issued(70))).toEqual(NOT_GOOD)
   })
 
-  test('the end of its session, whatever it says itself', async () => {
+  test('the end of its session, before its own expiry', async () => {
     const token = await server.tokenOf('alice')
     const lasting = await resigned(token, server.keyring, { payload: { exp: epoch(1_000_000) } })
     expect(await seen(lasting)).toEqual(GOOD)
@@ -122,7 +122,7 @@ describe('row 33: its times', () => {
   })
 })
 
-describe('what became of it since', () => {
+describe('events after its issue', () => {
   test('rows 37 and 51: its session was ended, or swept', async () => {
     const [ended, swept] = [await server.tokenOf('alice'), await server.tokenOf('alice')]
     const sid = (token: string) => tokenParts(token).payload.sid

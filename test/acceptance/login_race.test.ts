@@ -12,7 +12,7 @@ afterAll(() => server?.stop())
 
 const WAITING = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
-/** A login whose password was right; before its session is written, somebody changes the user or the client. */
+/** A login with the right password; before its session is written, another transaction changes the user or the client. */
 async function loginDuring(change: string): Promise<{ status: number; body: object; sessions: number }> {
   const { pool, url } = server.database
   const client = new Client({ connectionString: url })
@@ -20,7 +20,7 @@ async function loginDuring(change: string): Promise<{ status: number; body: obje
   await client.query('begin')
   await client.query(`select 1 from users where username = 'alice' for update`)
   const login = server.token(ALICE)
-  // It waits for the row: whatever is to be known of the user and the password is known.
+  // It waits for the row: it has read the user and checked the password.
   await expect.poll(async () => (await pool.query(WAITING)).rowCount, { timeout: 15_000 }).toBe(1)
   await client.query(change)
   await client.query('commit')
@@ -37,7 +37,7 @@ const REFUSED = {
 }
 
 test.for([
-  ['was made anew', `update clients set resource_uid = 'another' where client_id = 'shop'`],
+  ['was deleted and created', `update clients set resource_uid = 'another' where client_id = 'shop'`],
   ['was removed', `delete from clients where client_id = 'shop'`],
 ] as const)('a login through a client that %s meanwhile leaves no session to outlive it', async ([, change]) => {
   const { pool } = server.database

@@ -30,7 +30,7 @@ const login = (headers: string[], body = LOGIN): Promise<string> =>
   send(`POST ${OIDC}/token`, ['Host: x', FORM, `Content-Length: ${body.length}`, ...headers], body)
 const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
 
-describe('row 5, 12: a header that may be there once is there twice, and nobody can say which one counts', () => {
+describe('row 5, 12: a repeated header that may be there only once', () => {
   const credentials = 'grant_type=password&username=alice&password=x'
   test.for<[string, string[]]>([
     ['two clients', [basic(`shop:${SHOP_SECRET}`), basic('app:')]],
@@ -80,7 +80,7 @@ test('row 16: the query of a target without a path is no path', async () => {
   }
 })
 
-test('an expectation that nobody knows changes nothing', async () => {
+test('an unknown expectation is ignored', async () => {
   expect(statusOf(await login(['Expect: 200-maybe']))).toBe(200)
   expect(await login(['Expect: 100-continue'])).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/)
 })
@@ -99,7 +99,7 @@ test('an offer of another protocol, and trailers, change nothing', async () => {
   ).toBe(200)
 })
 
-test('what is refused before it is a request has the headers of every answer', async () => {
+test('the refusal of bytes that are no HTTP has the headers of every answer', async () => {
   const text = await sendRaw(server.url, 'GET / HTTP/9.9\r\n\r\n')
   expect(statusOf(text)).toBe(400)
   for (const header of [
@@ -121,7 +121,7 @@ test('HTTP/1.1 without a Host is refused as everything is, HTTP/1.0 needs none',
   expect(await sendRaw(server.url, `GET ${OIDC}/certs HTTP/1.0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
 })
 
-describe('row 54: what is public, when it is refused', () => {
+describe('row 54: refusals of public documents', () => {
   test.for([
     ['nowhere', 404],
     ['closed', 403],
@@ -137,7 +137,7 @@ describe('row 54: what is public, when it is refused', () => {
   })
 })
 
-test('row 54: what is no origin is nobody’s, though a row lists it', async () => {
+test('row 54: a text that is no origin gets no CORS headers, though a row lists it', async () => {
   for (const origin of ['null', '*', 'https://page.test/']) {
     const answer = await server.token(
       { ...ALICE, client_id: 'sandboxed', client_secret: undefined },
@@ -148,10 +148,10 @@ test('row 54: what is no origin is nobody’s, though a row lists it', async () 
   }
 })
 
-describe('callers that go away', () => {
-  test('in the middle of a body, or of an answer, are no fault of ours', async () => {
+describe('callers that hang up', () => {
+  test('in the middle of a body, or of an answer, cause no error in the log', async () => {
     const before = server.log.length
-    const said = (text: string) => server.log.slice(before).filter((line) => line.includes(text))
+    const linesWith = (text: string) => server.log.slice(before).filter((line) => line.includes(text))
     const begun = openRaw(server.url)
     begun.socket.write(`POST ${OIDC}/token HTTP/1.1\r\nHost: x\r\n${FORM}\r\nContent-Length: 500\r\n\r\ngrant_type`)
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -162,8 +162,8 @@ describe('callers that go away', () => {
       asked.socket.once('data', () => asked.socket.resetAndDestroy())
       await asked.closed
     }
-    await expect.poll(() => said('the caller closed the connection').length).toBeGreaterThan(0)
+    await expect.poll(() => linesWith('the caller closed the connection').length).toBeGreaterThan(0)
     expect(await server.token(ALICE)).toMatchObject({ status: 200 })
-    expect(said('"level":"error"')).toEqual([])
+    expect(linesWith('"level":"error"')).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import { startServer, ALICE } from '../support/server.ts'
 import { testDatabase } from '../support/postgres.ts'
 import { openRaw, statusOf } from '../support/raw_http.ts'
 
-test('row 70: what is under way when a server ends is answered, with its connection closed, and nothing new is let in', async () => {
+test('row 70: a server that stops answers the requests under way, closes their connections and accepts no new one', async () => {
   const database = await testDatabase()
   const server = await startServer({ database })
   const form = new URLSearchParams({ ...ALICE, client_id: 'app' }).toString()

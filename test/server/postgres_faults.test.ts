@@ -87,7 +87,7 @@ describe('one database with a server on it', () => {
       [application],
     )
 
-  /** Nobody else reads or writes the table while `work` runs. */
+  /** Locks the table against reads and writes of others while `work` runs. */
   async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
     const client = new Client({ connectionString: database.url })
     await client.connect()
@@ -133,13 +133,13 @@ describe('one database with a server on it', () => {
     await eventually(async () => expect(await server.request('logout', logout)).toMatchObject({ status: 204 }))
   })
 
-  test('row 80: every connection is busy: 503 within a bounded time, the health port tells it, and it passes', async () => {
+  test('row 80: every connection is busy: 503 within a bounded time, not ready, and service again when one is free', async () => {
     await whileLocked('users', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => server.token(ALICE)))
       for (const answer of answers) expect(answer).toMatchObject(unavailable)
       expect((await fetch(`${server.healthUrl}/livez`)).status).toBe(200)
     })
-    // Nobody was judged, so nobody has failed: not even the right password would count against its user.
+    // No password was checked, so no failure may be counted.
     expect((await database.pool.query('select failures from login_failures')).rows).toEqual([])
     await eventually(async () => expect(await server.token(ALICE)).toMatchObject({ status: 200 }))
     await eventually(async () => expect(await readyz(server)).toMatchObject({ status: 200 }))
@@ -156,10 +156,10 @@ describe('one database with a server on it', () => {
       expect(rows).toHaveLength(1)
     }
     const asApp = () => server.token({ ...ALICE, client_id: 'app', client_secret: undefined })
-    // Nobody is notified.
+    // No NOTIFY is sent.
     await disable(false)
     await eventually(async () => expect(await asApp()).toMatchObject({ status: 401 }))
-    // Many are, and none has anything to say.
+    // Many notifications without a change.
     await disable(true)
     for (let times = 0; times < 20; times++) {
       await database.pool.query(`select pg_notify('realmkeeper_changes', repeat('x', 7900))`)
@@ -169,7 +169,7 @@ describe('one database with a server on it', () => {
     await killServersBackends('realmkeeper-server-changes')
     await disable(false)
     await eventually(async () => expect(await asApp()).toMatchObject({ status: 401 }))
-    // What changed was swept from the log before anybody read it.
+    // The change was swept from the log before a server read it.
     await killServersBackends('realmkeeper-server-changes')
     await disable(true)
     await database.pool.query('delete from changes')

@@ -45,7 +45,7 @@ async function login(username = 'alice') {
   return body
 }
 
-/** What the other server thinks of an access token, by each endpoint that looks at one. */
+/** The other server's answer to an access token, at each endpoint that verifies one. */
 async function seenByTwo(token: string): Promise<{ introspect: boolean; userinfo: number; encrypt: number }> {
   const headers = { authorization: `Bearer ${token}` }
   const [introspect, userinfo, encrypt] = await Promise.all([
@@ -62,7 +62,7 @@ const NOT_GOOD = { introspect: false, userinfo: 401, encrypt: 401 }
 test('row 51: a logout is seen by the next answer of the other server', async () => {
   for (let round = 0; round < 20; round++) {
     const { access_token: access, refresh_token: refresh } = await login()
-    // Seen before, so that whatever the other one remembers of it is remembered.
+    // Verified before, so that the other server has it in its memory.
     expect(await seenByTwo(access)).toEqual(GOOD)
     expect((await one.request('logout', { form: { ...client, refresh_token: refresh } })).status).toBe(204)
     expect(await seenByTwo(access)).toEqual(NOT_GOOD)
@@ -106,7 +106,7 @@ describe('a role that is granted no more', () => {
   const rolesAtTwo = async (token: string): Promise<string[]> =>
     (await two.request('token/introspect', { form: { ...client, token } })).body.realm_access.roles
 
-  test('withdrawn, or expired with nobody there to withdraw it', async () => {
+  test('withdrawn, or expired while the operator is down', async () => {
     const { access_token: access } = await login()
     expect(await rolesAtTwo(access)).toEqual(HELD.toSorted())
     await one.grant('acme', one.alice.subject, HELD, new Date(Date.now() - 1))

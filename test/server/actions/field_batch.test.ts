@@ -31,14 +31,14 @@ test('256 items come back in order, through encrypt, rewrap and decrypt', async 
   expect(decrypted.body.results).toEqual(items.map((item) => ({ ...item, keyVersion: 1, stale: false })))
 })
 
-test('an id is told back as it was given, and is not needed', async () => {
+test('the result carries the id as it was given; an id is optional', async () => {
   const items = [{ id: 'row 7' }, { id: 0 }, {}].map((id) => ({ ...id, field: 'dateOfBirth', value: 'x' }))
   const { body } = await server.encrypt(alice, { items })
   expect(body.results.map((result: { id?: unknown }) => result.id)).toEqual(['row 7', 0, undefined])
   expect(body.results[2]).not.toHaveProperty('id')
 })
 
-test('row 60: one bad item is one error, whatever is wrong with it', async () => {
+test('row 60: each kind of bad item is the error of that item alone', async () => {
   const good = { field: 'dateOfBirth', value: 'x' }
   const bad: [object | number | null, string][] = [
     [{ id: 'a', field: 'iban', value: 'x' }, 'insufficient_scope'],
@@ -59,7 +59,7 @@ test('row 60: one bad item is one error, whatever is wrong with it', async () =>
     undefined,
   ])
   expect(body.results.slice(1, 6).map(({ id }: { id: string }) => id)).toEqual(['a', 'b', 'c', 'd', 'e'])
-  // As in a request of its own, nothing tells an unknown field from a foreign one.
+  // As in a single request, an unknown field and a forbidden one get the same answer.
   const { id: _a, ...foreign } = body.results[1]
   const { id: _b, ...unknown } = body.results[2]
   expect(unknown).toEqual(foreign)
@@ -86,7 +86,7 @@ test('row 60: failed decrypts are errors of their items', async () => {
 })
 
 describe('row 60: too many items', () => {
-  test.for([257, 10_000])('%i: 413, and the limit is told', async (count) => {
+  test.for([257, 10_000])('%i: 413, and the error names the limit', async (count) => {
     const answer = await server.encrypt(alice, { items: many(count, () => ({ field: 'dateOfBirth', value: 'x' })) })
     expect([answer.status, answer.body.error]).toEqual([413, 'batch_too_large'])
     expect(answer.body.error_description).toContain('256')
@@ -100,7 +100,7 @@ describe('row 60: too many items', () => {
   })
 })
 
-test('what is wrong with the whole request is one answer', async () => {
+test('an error of the whole request is one answer', async () => {
   const items = [{ field: 'dateOfBirth', value: 'x' }]
   expect((await server.encrypt('garbage', { items })).status).toBe(401)
   expect((await server.encrypt(alice, '{"items":[{"field":"dateOfBirth","value":"x","value":"y"}]}')).status).toBe(400)

@@ -76,13 +76,13 @@ describe('what goes in comes out', () => {
 })
 
 describe('row 57: no token, or not a good one', () => {
-  test.for(ENDPOINTS)('%s without one: 401, told how', async (endpoint) => {
+  test.for(ENDPOINTS)('%s without one: 401 with a challenge', async (endpoint) => {
     const answer = await server[endpoint](undefined, { field: 'dateOfBirth', value: 'x', ciphertext: 'x' })
     expect(outcome(answer)).toEqual([401, 'invalid_token'])
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="acme"')
   })
 
-  test.for(ENDPOINTS)('%s with a bad one: 401, before the body is looked at', async (endpoint) => {
+  test.for(ENDPOINTS)('%s with a bad one: 401, before the body is parsed', async (endpoint) => {
     const bad = [
       'garbage',
       `${alice}x`,
@@ -115,7 +115,7 @@ describe('row 57: no token, or not a good one', () => {
 describe('row 57: a role or a scope that is missing', () => {
   const REFUSED = { error: 'insufficient_scope', error_description: 'Not permitted for this field' }
 
-  test('whoever lacks the role is told the same of every field, known or not', async () => {
+  test('a caller without the role gets the same answer for every field, known or not', async () => {
     const carol = await server.tokenOf('carol')
     for (const token of [carol, alice]) {
       const fields =
@@ -132,7 +132,7 @@ describe('row 57: a role or a scope that is missing', () => {
     }
   })
 
-  test('who holds the role and did not ask for it is told what to ask for', async () => {
+  test('a holder of the role who did not request it learns which scope to request', async () => {
     const answer = await server.encrypt(await server.tokenOf('alice', 'openid'), { field: 'dateOfBirth', value: 'x' })
     expect(outcome(answer)).toEqual([403, 'insufficient_scope'])
     expect(answer.body.error_description).toContain('_svc_dob.selfencrypt')
@@ -174,7 +174,7 @@ describe('row 57: a role or a scope that is missing', () => {
     ])
   })
 
-  test('a role that is withdrawn, or expires, counts no more, whatever the token says', async () => {
+  test('a role that is withdrawn, or expires, has no effect although the token carries it', async () => {
     const gina = await server.addUser({ username: 'gina', subjectPinned: true }, 'alice-password-1')
     await server.grant('acme', gina.subject, HELD)
     const token = await server.tokenOf('gina')
@@ -203,7 +203,7 @@ describe('row 57: a role or a scope that is missing', () => {
     })
   })
 
-  test('roles of everybody count', async () => {
+  test('roles of the group everybody count', async () => {
     await server.grant('acme', 'everybody', HELD)
     const token = await server.tokenOf('carol')
     expect((await server.encrypt(token, { field: 'dateOfBirth', value: 'x' })).status).toBe(200)
@@ -225,7 +225,7 @@ describe('row 58: bodies that are refused with 400', () => {
       `{"field":"dateOfBirth","value":"x","ciphertext":"x","y":${'['.repeat(10_000)}${']'.repeat(10_000)}}`,
     ],
     ['__proto__', '{"field":"dateOfBirth","value":"x","ciphertext":"x","__proto__":{"field":"iban"}}'],
-    ['items beside field', { field: 'dateOfBirth', value: 'x', ciphertext: 'x', items: [] }],
+    ['items and field', { field: 'dateOfBirth', value: 'x', ciphertext: 'x', items: [] }],
     ['no items', { items: [] }],
     ['items that are no list', { items: { field: 'dateOfBirth' } }],
     ['no field', { value: 'x', ciphertext: 'x' }],
@@ -276,7 +276,7 @@ describe('row 58: bodies that are refused with 400', () => {
 })
 
 describe('row 59: values that are too large', () => {
-  test('for the field: 413, and the limit is told', async () => {
+  test('for the field: 413, and the error names the limit', async () => {
     for (const given of [{ value: '\u00e9'.repeat(5) }, { valueBase64: Buffer.alloc(9).toString('base64') }]) {
       const answer = await server.encrypt(alice, { field: 'code', ...given })
       expect(outcome(answer)).toEqual([413, 'value_too_large'])
@@ -288,7 +288,7 @@ describe('row 59: values that are too large', () => {
     ).toBe(200)
   })
 
-  test('but the limit of a field that is not for the caller is not told', async () => {
+  test('but the error for a forbidden field does not name its limit', async () => {
     const carol = await server.tokenOf('carol')
     expect(outcome(await server.encrypt(carol, { field: 'code', value: '123456789' }))).toEqual([
       403,
@@ -348,7 +348,7 @@ test('row 54: pages of origins that the token’s client lists may read answers 
   expect(await allowed(page, `Bearer ${token}`, 'dateOfBirth')).toEqual([200, page])
   expect(await allowed(page, `Bearer ${token}`, 'iban')).toEqual([403, page])
   expect(await allowed('null', `Bearer ${token}`, 'dateOfBirth')).toEqual([200, null])
-  // Whose token it would be is only said by the token, which is not good.
+  // Only the token, which is not good, names a client.
   expect(await allowed(page, `Bearer ${token}x`, 'dateOfBirth')).toEqual([401, null])
 })
 

@@ -49,7 +49,7 @@ async function rotateTo(keyring: Keyring): Promise<void> {
 describe('row 61: what a version’s state means', () => {
   beforeAll(() => rotateTo(withStates(['decrypt_only', 'disabled', 'destroyed', 'primary', 'pending'])))
 
-  test('decrypt_only and pending keys decrypt, and say that they are not the primary one', async () => {
+  test('decrypt_only and pending keys decrypt, and the result is stale', async () => {
     expect((await decrypt(sealed[1]!)).body).toEqual({
       field: 'dateOfBirth',
       value: 'under 1',
@@ -73,7 +73,7 @@ describe('row 61: what a version’s state means', () => {
     }
   })
 
-  test('rewrap brings a value under the primary key, and shows it to nobody', async () => {
+  test('rewrap encrypts a value under the primary key and does not return it', async () => {
     const { status, body } = await server.rewrap(alice, { field: 'dateOfBirth', ciphertext: sealed[1] })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -103,7 +103,7 @@ describe('row 61: what a version’s state means', () => {
     expect(outcome(await server.decrypt(erin, rewrapped))).toEqual([400, 'decryption_failed'])
   })
 
-  test('a broken ciphertext under the primary key is not said to be well', async () => {
+  test('a damaged ciphertext under the primary key is an error', async () => {
     const body = sealed[4]!.slice(6)
     const broken = `rk1:4:${body[0]}${body[1] === 'A' ? 'B' : 'A'}${body.slice(2)}`
     expect(outcome(await server.rewrap(alice, { field: 'dateOfBirth', ciphertext: broken }))[0]).toBe(400)
@@ -293,7 +293,7 @@ describe('when field encryption is available', () => {
     }
   })
 
-  test('so it does when something is missing, before the body is looked at, and after the token', async () => {
+  test('so it does when a precondition is missing, before the body is parsed, and after the token', async () => {
     await lapsing.addRealm({ ...lapsing.realm, encryption: { missing: ['GovernanceDisabled'] } }, null)
     await eventually(async () => expect(await statuses()).toEqual(['field_encryption_unavailable', 200, 200]))
     const answer = await lapsing.encrypt(token, '{')

@@ -56,7 +56,7 @@ const isActive = async (token: string): Promise<boolean> => {
 }
 
 describe('a good token', () => {
-  test('is told with all its members, not to be stored', async () => {
+  test('is answered with all its members, not to be stored', async () => {
     await server.grant('acme', alice.subject, ['reader'])
     const { access_token: token } = await login()
     const { payload } = tokenParts(token)
@@ -83,7 +83,7 @@ describe('a good token', () => {
     })
   })
 
-  test('is told with the roles that count now, not with those it was made with', async () => {
+  test('is answered with the roles of this moment, not with those at its issue', async () => {
     await server.grant('acme', alice.subject, ['reader'])
     const { access_token: token } = await login()
     await server.grant('acme', alice.subject, [])
@@ -94,7 +94,7 @@ describe('a good token', () => {
     expect((await introspect(token)).body.realm_access).toEqual({ roles: [] })
   })
 
-  test('is told without the scope of a field whose role is gone', async () => {
+  test('is answered without the scope of a field whose role was withdrawn', async () => {
     const [encrypt, decrypt] = ['_svc_dob.selfencrypt', '_svc_dob.selfdecrypt']
     await server.grant('acme', alice.subject, ['reader', encrypt, decrypt])
     const { access_token: token } = await login(`openid ${encrypt} ${decrypt}`)
@@ -125,7 +125,7 @@ describe('a good token', () => {
   })
 })
 
-describe('row 36: who asks must say who they are', () => {
+describe('row 36: the caller must authenticate', () => {
   test.for<[string, Record<string, string | undefined>]>([
     ['no client', { client_id: undefined, client_secret: undefined }],
     ['no secret', { client_secret: undefined }],
@@ -157,7 +157,7 @@ test('no token: 400', async () => {
   }
 })
 
-describe('row 39: whom the token is not for', () => {
+describe('row 39: tokens for other clients', () => {
   test('the audience may see it, another client may not', async () => {
     const { access_token: token } = await login()
     const billing = await introspect(token, { client_id: 'billing', client_secret: BILLING_SECRET })
@@ -168,7 +168,7 @@ describe('row 39: whom the token is not for', () => {
   })
 })
 
-describe('row 37: all else is inactive and nothing more', () => {
+describe('row 37: every other token is inactive, without a reason', () => {
   test.for<[string, string]>([
     ['garbage', 'garbage'],
     ['20 KB', 'x'.repeat(20_000)],

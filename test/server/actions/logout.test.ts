@@ -106,7 +106,7 @@ describe('row 49: 204 as well', () => {
 })
 
 describe('row 50: nothing happens', () => {
-  test('with another client’s token, and nothing tells whether it was one', async () => {
+  test('with another client’s token, and the answer does not reveal whether it was one', async () => {
     const { refresh_token: token, access_token: access } = await login()
     const others = await logout(token, { client_id: 'other', client_secret: 'other-secret-for-tests' })
     const garbage = await logout('garbage')

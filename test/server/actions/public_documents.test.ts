@@ -38,7 +38,7 @@ afterAll(async () => {
   await database?.drop()
 })
 
-test('all of them may be read by any page, without credentials, and kept for five minutes', async () => {
+test('any page may read all of them, without credentials, and caches may store them for five minutes', async () => {
   for (const path of [...DISCOVERY, CERTS, INFO]) {
     const { status, headers } = await server.request(path, { headers: { origin: 'https://page.example' } })
     expect(status, path).toBe(200)
@@ -73,7 +73,7 @@ describe('discovery', () => {
     }
   })
 
-  test('says what is served', async () => {
+  test('lists what is served', async () => {
     const { body } = await server.request(DISCOVERY[0]!)
     const issuer = `${server.url}/auth/realms/acme`
     expect(body).toMatchObject({
@@ -93,7 +93,7 @@ describe('discovery', () => {
     })
   })
 
-  test('says nothing that is not served', async () => {
+  test('lists nothing else', async () => {
     const { body } = await server.request(DISCOVERY[0]!)
     for (const [member, value] of Object.entries(body)) {
       if (typeof value !== 'string' || !/_(?:endpoint|uri)$/.test(member)) continue
@@ -182,7 +182,7 @@ test('realm info', async () => {
   await server.addRealm(realm, null)
 })
 
-test('a realm whose keyring never came: 503, and Retry-After', async () => {
+test('a realm whose keyring was never loaded: 503, and Retry-After', async () => {
   await server.addRealm({ realm: 'keyless' }, null)
   await eventually(async () => {
     for (const path of [...DISCOVERY, CERTS, INFO]) {

@@ -48,7 +48,7 @@ test.for(['refresh_token', 'access_token'])('a %s of this client ends its sessio
   expect(refreshed.body.error_description).toBe('Session not active')
 })
 
-test('whatever the hint says, and again', async () => {
+test('with any hint, and again', async () => {
   const { refresh_token: token } = await login()
   expect((await revoke(token, { token_type_hint: 'access_token' })).text).toBe('{}')
   expect(await isEnded(token)).toBe(true)
@@ -68,7 +68,7 @@ test('a public client may', async () => {
 })
 
 describe('RFC 7009 section 2.2: 200 and no effect', () => {
-  test('garbage, and what is no token of that kind', async () => {
+  test('garbage, and tokens of another kind', async () => {
     const { access_token: token, id_token: id } = await login()
     for (const bad of [
       'garbage',

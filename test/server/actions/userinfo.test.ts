@@ -34,7 +34,7 @@ const bearer = (token: string, scheme = 'Bearer') => ({ authorization: `${scheme
 const userinfo = (token: string): Promise<TestAnswer> => server.request('userinfo', { headers: bearer(token) })
 
 describe('a good token', () => {
-  test('tells who the user is', async () => {
+  test('returns the claims of the user', async () => {
     const { access_token: token } = await login()
     const { status, headers, body } = await userinfo(token)
     expect(status).toBe(200)
@@ -51,7 +51,7 @@ describe('a good token', () => {
     })
   })
 
-  test('tells only what its scope covers', async () => {
+  test('returns only claims of its scope', async () => {
     const answer = async (scope: string) => {
       const { access_token: token } = await login({ client_id: 'bare', client_secret: undefined, scope })
       return Object.keys((await userinfo(token)).body)
@@ -61,7 +61,7 @@ describe('a good token', () => {
     expect(await answer('openid profile')).toEqual(['sub', 'name', 'preferred_username', 'given_name', 'family_name'])
   })
 
-  test('tells the user as they are now', async () => {
+  test('returns the user as it is at this moment', async () => {
     const { access_token: token } = await login()
     await upsertUser(server.database.pool, { ...alice, email: null, firstName: null, lastName: 'Brown' })
     expect((await userinfo(token)).body).toEqual({
@@ -80,7 +80,7 @@ describe('a good token', () => {
     expect((await server.request('userinfo', { headers: bearer(token, 'bEARER') })).status).toBe(200)
   })
 
-  test('without openid: 403, and what is missing is told', async () => {
+  test('without openid: 403, and the challenge names the missing scope', async () => {
     const { access_token: token } = await login({ client_id: 'bare', client_secret: undefined, scope: 'email' })
     const { status, headers, body } = await userinfo(token)
     expect(status).toBe(403)
@@ -110,7 +110,7 @@ describe('row 46: how a token may not be given', () => {
     expect(headers.get('www-authenticate')).toBe('Bearer realm="acme", error="invalid_request"')
   })
 
-  test('in the query: 400, alone or beside a good one', async () => {
+  test('in the query: 400, alone or with a good one in the header', async () => {
     const { access_token: token } = await login()
     for (const headers of [{}, bearer(token)]) {
       const { status, body } = await server.request(`userinfo?access_token=${token}`, { headers })
@@ -138,7 +138,7 @@ describe('a token that is not good: 401 invalid_token, always the same', () => {
     expect(body).toEqual({ error: 'invalid_token', error_description: 'The access token is not valid' })
   }
 
-  test('garbage, and what is no access token', async () => {
+  test('garbage, and tokens of another kind', async () => {
     const { access_token: token, refresh_token: refresh, id_token: id } = await login()
     await refused('garbage')
     await refused('a b c')
@@ -187,7 +187,7 @@ test('row 54: CORS is for the origins of the token’s client, once the token is
   for (const [authorization, origin] of [
     [`Bearer ${token}`, 'null'],
     [`Bearer ${token}`, 'https://shop.example.evil'],
-    // The client of a token that nobody signed is a claim.
+    // The client of a forged token is not authenticated.
     [`Bearer ${await resigned(token, await realmKeyring(), {})}`, 'https://shop.example'],
     ['', 'https://shop.example'],
   ] as const) {

@@ -74,7 +74,11 @@ describe('a client is known', () => {
     ['by Basic with a percent-encoded id', {}, basic(`%73hop:${SHOP_SECRET}`)],
     ['as a public client, which has no secret', { client_id: 'app' }, {}],
     ['as a public client by Basic with an empty secret', {}, basic('app:')],
-    ['beside a header of another scheme', { client_id: 'app' }, { Authorization: 'Bearer x' }],
+    [
+      'in the form, with an Authorization header of another scheme',
+      { client_id: 'app' },
+      { Authorization: 'Bearer x' },
+    ],
     ['by the secret before the last rotation, while it is valid', {}, basic('turning:the-previous-secret-1')],
     ['by the secret of the last rotation', {}, basic('turning:the-new-secret-012345')],
   ])('%s', async ([, form, headers]) => {
@@ -82,7 +86,7 @@ describe('a client is known', () => {
   })
 })
 
-describe('row 13, 14: one and the same answer, whatever is wrong', () => {
+describe('row 13, 14: the same answer for every cause', () => {
   test.for<[string, Record<string, string>, string]>([
     ['no client at all', {}, 'no client id'],
     ['an unknown client', { client_id: 'nobody', client_secret: 'x'.repeat(20) }, 'unknown client'],
@@ -136,7 +140,7 @@ describe('row 13, 14: one and the same answer, whatever is wrong', () => {
   })
 })
 
-describe('row 11: a Basic header that nobody is meant by', () => {
+describe('row 11: a Basic header that names no client', () => {
   test.for<[string, string]>([
     ['nothing behind the scheme', 'Basic'],
     ['no colon', basic('shop').Authorization],

@@ -34,7 +34,7 @@ test('others get a turn while a batch is under way', async () => {
   expect(await batch).toHaveLength(256)
 })
 
-describe('what is thrown for one item and what for all', () => {
+describe('errors of one item, and errors of the whole request', () => {
   const failing = (error: Error) => steps({ apply: ({ item }) => (item === 1 ? raise(error) : { value: item }) })
 
   test('an error that is the caller’s is the item’s alone', async () => {
@@ -53,7 +53,7 @@ describe('what is thrown for one item and what for all', () => {
     await expect(answerBatch(items(3), failing(bug))).rejects.toBe(bug)
   })
 
-  test('a limit that was reached before is told of the request, unless nothing in it was permitted', async () => {
+  test('a limit reached before the batch refuses the whole request, unless no item is permitted', async () => {
     const limited = new OAuthError('rate_limited', 'no')
     const refused = new OAuthError('insufficient_scope', 'no')
     const requireNotLimited = (): never => raise(limited)

@@ -171,7 +171,7 @@ test('row 64: one value encrypted many times on two replicas never has the same 
   expect([salts.size, texts.size]).toEqual([rounds, rounds])
 })
 
-test('row 67: no exception of the cipher tells the value', () => {
+test('row 67: no exception of the cipher contains the value', () => {
   const canary = 'canary-8c1d'
   for (const act of [
     () => encryptValue(ring, context, `${canary}\ud800`),

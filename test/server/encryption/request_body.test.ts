@@ -17,7 +17,7 @@ function refusal(json: string | undefined): OAuthError {
   throw new Error('nothing was refused')
 }
 
-test('one item, whatever else it holds', () => {
+test('one item, with unknown members', () => {
   const item = { field: 'dateOfBirth', value: 'x', more: [{ a: 1 }] }
   expect(readRequestBody(JSON.stringify(item))).toEqual({ batch: false, item })
 })
@@ -28,7 +28,7 @@ test('a batch of 1 to 256 items', () => {
   expect(body.batch && body.items.length).toBe(256)
 })
 
-describe('row 58: what is refused', () => {
+describe('row 58: refused bodies', () => {
   const nested = (depth: number) => `{"field":"f","x":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
   test.for<[string, string | undefined]>([
     ['no body', undefined],
@@ -48,7 +48,7 @@ describe('row 58: what is refused', () => {
     ['__proto__ within an ignored member', '{"field":"a","value":"x","more":{"__proto__":1}}'],
     ['depth 9', nested(9)],
     ['depth 10,000', nested(10_000)],
-    ['items beside field', '{"items":[{}],"field":"a"}'],
+    ['items and field', '{"items":[{}],"field":"a"}'],
     ['items that are no list', '{"items":{"0":{}}}'],
     ['items null', '{"items":null}'],
     ['no items', '{"items":[]}'],
@@ -66,7 +66,7 @@ describe('row 58: what is refused', () => {
   })
 })
 
-test('row 60: 257 items are too many, and the limit is told', () => {
+test('row 60: 257 items are too many, and the error names the limit', () => {
   const error = refusal(JSON.stringify({ items: Array.from({ length: 257 }, () => ({})) }))
   expect(error).toMatchObject({ status: 413, error: 'batch_too_large' })
   expect(error.description).toContain('256')
@@ -120,7 +120,7 @@ test('a ciphertext to decrypt is any text here', () => {
   }
 })
 
-test('an id is told back, if it is a short text or an integer', () => {
+test('the result carries an id that is a short text or an integer', () => {
   expect(readItemId({})).toEqual({})
   expect(readItemId({ id: 'row 7' })).toEqual({ id: 'row 7' })
   expect(readItemId({ id: 0 })).toEqual({ id: 0 })

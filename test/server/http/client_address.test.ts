@@ -15,8 +15,8 @@ function address(peer: string, forwardedFor: string | undefined, proxies = PROXI
 
 test.for<[string, string, string | undefined, string]>([
   ['a peer that is no proxy is itself', '203.0.113.1', undefined, '203.0.113.1'],
-  ['whatever it writes', '203.0.113.1', '198.51.100.9', '203.0.113.1'],
-  ['a proxy that names nobody is the caller', '10.1.2.3', undefined, '10.1.2.3'],
+  ['an untrusted caller with a forged header', '203.0.113.1', '198.51.100.9', '203.0.113.1'],
+  ['a proxy without X-Forwarded-For is the caller', '10.1.2.3', undefined, '10.1.2.3'],
   ['a proxy is believed', '10.1.2.3', '198.51.100.9', '198.51.100.9'],
   ['one named alone as well', '192.0.2.7', '198.51.100.9', '198.51.100.9'],
   ['and one in a network of IPv6', '2001:db8:ffff::1', '2001:db8::9', '2001:db8::9'],
@@ -24,7 +24,7 @@ test.for<[string, string, string | undefined, string]>([
   ['its neighbour is not', '192.0.2.8', '198.51.100.9', '192.0.2.8'],
   ['of several hops the last that is no proxy counts', '10.1.2.3', '1.1.1.1, 198.51.100.9, 10.9.9.9', '198.51.100.9'],
   ['when all are proxies, the first', '10.1.2.3', '10.7.7.7, 10.9.9.9', '10.7.7.7'],
-  ['what is no address ends the belief', '10.1.2.3', '198.51.100.9, unknown, 10.9.9.9', '10.9.9.9'],
+  ['a hop that is no address ends the trusted part', '10.1.2.3', '198.51.100.9, unknown, 10.9.9.9', '10.9.9.9'],
   ['also at the end', '10.1.2.3', '198.51.100.9, evil', '10.1.2.3'],
   ['an empty header', '10.1.2.3', '', '10.1.2.3'],
   ['a port is no address', '10.1.2.3', '198.51.100.9:80', '10.1.2.3'],
@@ -34,6 +34,6 @@ test.for<[string, string, string | undefined, string]>([
   expect(address(peer, forwardedFor)).toBe(expected)
 })
 
-test('without trusted proxies nobody is believed', () => {
+test('without trusted proxies X-Forwarded-For is ignored', () => {
   expect(address('10.1.2.3', '198.51.100.9', [])).toBe('10.1.2.3')
 })

@@ -49,7 +49,7 @@ describe('row 1: other methods', () => {
   })
 })
 
-describe('row 2, 10: what kind of body', () => {
+describe('row 2, 10: media types, charsets and codings', () => {
   test.for<[string, Record<string, string>]>([
     ['JSON', { 'content-type': 'application/json' }],
     ['multipart', { 'content-type': 'multipart/form-data; boundary=x' }],
@@ -141,7 +141,7 @@ describe('forms', () => {
     expect(await post(body)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
   })
 
-  test('a hundred parameters are enough for everybody', async () => {
+  test('a hundred parameters are accepted, one more is refused', async () => {
     const fill = (count: number) => Array.from({ length: count }, (_, at) => `&p${at}=1`).join('')
     const given = LOGIN.split('&').length
     expect(await post(LOGIN + fill(100 - given))).toMatchObject({ status: 200 })
@@ -160,7 +160,7 @@ describe('forms', () => {
   })
 })
 
-describe('row 7, 8: how large a body', () => {
+describe('row 7, 8: the size of a body', () => {
   const tooLarge = { status: 413, body: { error: 'request_too_large' } }
 
   test('one byte over the limit, and one at it', async () => {
@@ -215,7 +215,7 @@ describe('row 7, 8: how large a body', () => {
   }
 })
 
-describe('row 69: heads that are too much or no HTTP', () => {
+describe('row 69: heads that are too large or no HTTP', () => {
   const head = (lines: string) => `GET /auth/realms/acme HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`
   test.for<[string, string, number]>([
     ['20 KB of a header', head(`X: ${'y'.repeat(20_000)}\r\n`), 431],
@@ -240,7 +240,7 @@ describe('row 69: heads that are too much or no HTTP', () => {
   })
 })
 
-describe('row 16: realms that are none', () => {
+describe('row 16: unknown realms', () => {
   test.for([
     'nothing-here',
     '..',
@@ -286,7 +286,7 @@ describe('row 16: realms that are none', () => {
     '/auth//realms/acme',
     '/realms/acme/.well-known/openid-configuration',
     '/.well-known/oauth-authorization-server/realms/acme',
-  ])('a path that is none: %s', async (path) => {
+  ])('an unknown path: %s', async (path) => {
     const answer = await server.request(path)
     expect(answer).toMatchObject({ status: 404, body: { error: 'not_found' } })
   })
@@ -305,7 +305,7 @@ test('row 17: a realm that is disabled', async () => {
   }
 })
 
-describe('row 53: who the server is said to be', () => {
+describe('row 53: the Host header and forwarded headers', () => {
   test.for<[string, string, string]>([
     ['an odd Host', '/', 'Host: evil:x@good'],
     [
@@ -374,7 +374,7 @@ describe('row 54: pages of other origins', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('what is public is read by all, without credentials', async () => {
+  test('any origin may read public documents, without credentials', async () => {
     for (const method of ['GET', 'OPTIONS']) {
       const { headers } = await server.request('certs', { method, headers: { Origin: 'https://any.test' } })
       expect(headers.get('access-control-allow-origin')).toBe('*')

@@ -30,7 +30,7 @@ afterAll(() => {
   server.close()
 })
 
-describe('row 68: callers that take their time', () => {
+describe('row 68: slow callers', () => {
   test('with the head, two hundred of them, while others are served', async () => {
     const slow = Array.from({ length: 200 }, () => openRaw(url))
     const trickle = setInterval(() => {

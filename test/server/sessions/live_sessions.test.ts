@@ -33,7 +33,7 @@ function counted(): { db: Db; statements: () => number } {
 }
 
 describe('sessions that are asked for at the same time', () => {
-  test('share statements of at most a hundred, and everybody gets their own', async () => {
+  test('share statements of at most a hundred, and each caller gets its own session', async () => {
     const sessions = Array.from({ length: 250 }, () => newSession(now()))
     for (const session of sessions) await insertSession(database.pool, session)
     const { db, statements } = counted()
@@ -43,7 +43,7 @@ describe('sessions that are asked for at the same time', () => {
     expect(statements()).toBe(3)
   })
 
-  test('two who ask for the same one both get it, and one that is not there is nobody’s', async () => {
+  test('two callers get the same session, and a missing session is undefined', async () => {
     const session = newSession(now())
     await insertSession(database.pool, session)
     const read = reader()
@@ -66,7 +66,7 @@ describe('sessions that are asked for at the same time', () => {
     expect(await read(session)).toMatchObject({ ended: true })
   })
 
-  test('an error of the statement is an error of everybody who asked, and of nobody after them', async () => {
+  test('an error of the statement rejects every caller in it, and no later one', async () => {
     const session = newSession(now())
     await insertSession(database.pool, session)
     const read = reader()

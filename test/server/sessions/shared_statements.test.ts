@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { shareStatements } from '../../../server/sessions/shared_statements.ts'
 
-/** A statement that answers when it is told to. */
+/** A statement that the test answers. */
 function slowStatement(keyOf?: (question: string) => string, patienceMillis?: number) {
   const asked: string[][] = []
   const running: { finish: () => void; fail: (error: Error) => void }[] = []
@@ -64,7 +64,7 @@ it('keeps questions of one key apart, in their order', async () => {
   expect(await answers).toEqual(['a1!', 'b1!', 'a2!', 'a3!'])
 })
 
-it('fails for all that share a statement, and for nobody else', async () => {
+it('rejects every caller that shares a failed statement, and no other', async () => {
   const { question, running } = slowStatement()
   const failing = [question('a'), question('b')]
   await aTurn()
