@@ -1,5 +1,6 @@
 import type { Server } from 'node:net'
 import { PlainError } from './plain_error.ts'
+import { errorCode } from './system_error.ts'
 
 export interface ListenAt {
   host: string
@@ -18,7 +19,7 @@ export async function listen(server: Server, { host, port, flag }: ListenAt): Pr
   try {
     return await listenOnce(server, host, port)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    const code = errorCode(error)
     // The machine has no IPv6: all its addresses are then 0.0.0.0.
     if (host === '::' && code === 'EAFNOSUPPORT') return listen(server, { host: '0.0.0.0', port, flag })
     throw new ListenError(messageOf(code, { host, port, flag }), { cause: error })

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorCode } from './system_error.ts'
 
 const WRITE_MILLIS = 20
 const MAX_TRIES = 50
@@ -39,7 +40,7 @@ async function create(file: string, text: string): Promise<boolean> {
     await handle.close()
     return true
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    if (errorCode(error) === 'EEXIST') return false
     throw error
   }
 }

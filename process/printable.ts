@@ -1,19 +1,19 @@
-/** An Event's message holds 1,024 bytes; a condition's message is read in a terminal. */
+/** The message of an Event holds 1,024 bytes; conditions are read in a terminal. */
 const MAX_MESSAGE = 1_000
 const MAX_NAME = 80
 const MAX_NAMES = 8
 
-// Control and format characters (line ends, ANSI escapes, direction marks, zero width) and line separators: a name may
-// be written by somebody who wants a line of their own in somebody else's terminal.
+// Control and format characters (line ends, ANSI escapes, direction marks, zero width) and line separators: the author of
+// a name could use them to forge lines in the terminal of a reader.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu
 
-/** A name or text of somebody else's, fit to stand in a message: one line, printable, bounded. */
+/** A name or text from a resource for use in a message: one line, printable, bounded. */
 export function printable(text: string, max = MAX_NAME): string {
-  // Cut before it is cleaned, so that 32 KB cost nothing; by code point, so that none is cut in half.
+  // Cut first, so that 32 KB cost nothing; by code point, so that no character is cut in half.
   const points = Array.from(text.slice(0, max * 2).toWellFormed())
-  const cut = points.length > max || text.length > max * 2
-  const kept = (cut ? points.slice(0, max - 1) : points).join('').replace(UNPRINTABLE, '\uFFFD')
-  return cut ? `${kept}…` : kept
+  const isLong = points.length > max || text.length > max * 2
+  const shown = (isLong ? points.slice(0, max - 1) : points).join('').replace(UNPRINTABLE, '\uFFFD')
+  return isLong ? `${shown}…` : shown
 }
 
 /** `a, b and 3 more`. */
@@ -23,7 +23,7 @@ export function names(list: readonly string[]): string {
   return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ')
 }
 
-/** Parts of a message that have something to say, as one bounded line. */
+/** The non-empty parts of a message as one bounded line. */
 export function sentence(...parts: (string | false | undefined)[]): string {
   return printable(parts.filter(Boolean).join('; '), MAX_MESSAGE)
 }

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { JWK } from 'jose'
 import { PlainError } from '../../process/plain_error.ts'
+import { errorCode } from '../../process/system_error.ts'
 
 const MAX_DAYS = 3650
 
@@ -55,13 +56,13 @@ async function createFile(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { mode: 0o600, flag: 'wx' })
   } catch (error) {
-    throw new PlainError(`${file} cannot be created (${codeOf(error)}); an existing key is never overwritten`)
+    throw new PlainError(`${file} cannot be created (${errorCode(error)}); an existing key is never overwritten`)
   }
 }
 
 async function readJwk(file: string): Promise<JWK> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new PlainError(`${file} cannot be read (${codeOf(error)}): --key names a private Ed25519 JWK`)
+    throw new PlainError(`${file} cannot be read (${errorCode(error)}): --key names a private Ed25519 JWK`)
   })
   try {
     return JSON.parse(text)
@@ -75,8 +76,4 @@ function days(text: string): number {
   const given = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (given >= 1 && given <= MAX_DAYS) return given
   throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_DAYS}`)
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 }

@@ -1,4 +1,4 @@
-import { printable } from '../../process/printable.ts'
+import { count, printable } from '../../process/printable.ts'
 
 /** An `error` makes the command fail; a `note` names a check that needs a cluster, or an effect. */
 export type Severity = 'error' | 'note'
@@ -31,8 +31,8 @@ const LONGEST_PART = 2_000
 export function renderFindings(findings: Finding[], format: 'text' | 'json' = 'text'): string {
   if (format === 'json') return `${JSON.stringify({ findings, notChecked: [NOT_CHECKED] }, null, 2)}\n`
   const errors = findings.filter(({ severity }) => severity === 'error').length
-  const count = `${quantity(errors, 'error')}, ${quantity(findings.length - errors, 'note')}`
-  return [...findings.map(lineOf), `${count}; ${NOT_CHECKED}`, ''].join('\n')
+  const counts = `${count(errors, 'error')}, ${count(findings.length - errors, 'note')}`
+  return [...findings.map(lineOf), `${counts}; ${NOT_CHECKED}`, ''].join('\n')
 }
 
 function lineOf({ file, line, column, severity, object, field, message }: Finding): string {
@@ -41,8 +41,4 @@ function lineOf({ file, line, column, severity, object, field, message }: Findin
     .filter((part) => part !== undefined)
     .map((part) => printable(part, LONGEST_PART))
     .join(': ')
-}
-
-function quantity(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`
 }

@@ -3,6 +3,7 @@ import { extname, join } from 'node:path'
 import { isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml'
 import type { Document, Node } from 'yaml'
 import { isObject } from '../../crds/validation/defaulting.ts'
+import { errorCode } from '../../process/system_error.ts'
 import { DEFAULT_NAMESPACE } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
 import type { Finding } from './finding.ts'
@@ -56,8 +57,8 @@ async function filesUnder(path: string): Promise<string[]> {
 }
 
 function unreadable(file: string, error: unknown): ReadResult {
-  const code = error instanceof Error && 'code' in error ? error.code : 'unknown reason'
-  const message = code === 'ENOENT' ? 'no such file or folder' : `cannot be read (${String(code)})`
+  const code = errorCode(error)
+  const message = code === 'ENOENT' ? 'no such file or folder' : `cannot be read (${code})`
   return { manifests: [], findings: [{ file, line: 1, column: 1, severity: 'error', message }] }
 }
 

@@ -82,7 +82,7 @@ test('a license is issued with a key of new-key, and verifies with its public ha
 
   const issued = await realmkeeper(['license', 'issue', '--realm', 'quickstart', '--key', keyFile, '--days', '10'])
   const [publicKey] = JSON.parse(made.stdout).keys
-  const verdict = verifyLicense(issued.stdout.trim(), [publicKey], { realm: 'quickstart', now: new Date() })
+  const verdict = await verifyLicense(issued.stdout.trim(), [publicKey], { realm: 'quickstart', now: new Date() })
   expect(verdict).toMatchObject({ valid: true, issuer: 'realmkeeper license issue' })
 
   const again = await realmkeeper(['license', 'new-key', keyFile])

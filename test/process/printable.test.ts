@@ -17,7 +17,7 @@ test('what people write stays', () => {
   expect(printable('Zoë 王 🙂 <bob@example.com>')).toBe('Zoë 王 🙂 <bob@example.com>')
 })
 
-test('row 127: 32 KB become 80 characters, and no letter is cut in half', () => {
+test('row 127: 32 KB become 80 characters, and no character is cut in half', () => {
   expect(printable('x'.repeat(32_768))).toBe(`${'x'.repeat(79)}…`)
   expect(printable('🙂'.repeat(200))).toBe(`${'🙂'.repeat(79)}…`)
   expect(printable('x'.repeat(80))).toBe('x'.repeat(80))
@@ -28,7 +28,7 @@ test('a long list is counted', () => {
   expect(names(Array.from({ length: 11 }, (_, index) => `r${index}`))).toBe('r0, r1, r2, r3, r4, r5, r6, r7 and 3 more')
 })
 
-test('a message is one bounded line of what there is to say', () => {
+test('a message is one bounded line of its non-empty parts', () => {
   expect(sentence('one', false, undefined, '', 'two')).toBe('one; two')
   expect(sentence('x'.repeat(5_000))).toHaveLength(1_000)
   expect(count(1, 'approval')).toBe('1 approval')
