@@ -1,9 +1,9 @@
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
 import { columns } from '../dev/ready_table.ts'
 
-/** What waits, as a table. */
+/** The table that `pending` prints. */
 export function pendingText(rows: AssignmentRow[]): string {
-  if (rows.length === 0) return 'nothing waits for a decision'
+  if (rows.length === 0) return 'no RoleAssignment waits for a decision'
   const table = rows.map((row) => [
     row.namespace,
     row.name,
@@ -12,24 +12,24 @@ export function pendingText(rows: AssignmentRow[]): string {
     requesterOf(row),
     quorumOf(row),
     ageOf(row.ageSeconds),
-    row.ready?.reason ?? 'not looked at yet',
+    row.ready?.reason ?? 'not reconciled yet',
   ])
   const heads = ['NAMESPACE', 'NAME', 'SUBJECT', 'ADDS', 'REQUESTED BY', 'APPROVED', 'AGE', 'WHY']
   return columns([heads, ...table]).join('\n')
 }
 
-/** One assignment with all that its approver should know before deciding. */
+/** One RoleAssignment with all that an approver needs to decide. */
 export function assignmentText(row: AssignmentRow, place: 'cluster' | 'directory' = 'directory'): string {
   const { change, realm, decisions } = row
   const facts = [
     ['RoleAssignment', `${row.namespace}/${row.name}, generation ${row.generation}, ${ageOf(row.ageSeconds)} old`],
     ...(place === 'cluster'
       ? [['seen', seenVersion(row)]]
-      : [['in', row.file === undefined ? 'no file any more' : `${row.file}:${row.line ?? 1}`]]),
+      : [['in', row.file === undefined ? 'no file' : `${row.file}:${row.line ?? 1}`]]),
     ['realm', `${realm.namespace}/${realm.name}`],
     ['subject', subjectOf(row)],
     ['requested by', place === 'cluster' ? requesterInCluster(row) : row.requestedBy],
-    ['reason', row.reason ?? 'none given'],
+    ['reason', row.reason ?? 'none'],
     ['roles', list(row.roles)],
     ['adds', list(change.adds)],
     ['keeps', list(change.keeps)],
@@ -54,7 +54,7 @@ function subjectOf({ subject }: AssignmentRow): string {
   return `${subject.kind.toLowerCase()}/${subject.name}`
 }
 
-/** What a decision is about, for `--seen`: the generation alone would be the same for an object made anew. */
+/** The version that a decision covers, for `--seen`. A re-created object has the same generations, so it has the uid. */
 export function seenVersion({ generation, uid }: AssignmentRow): string {
   return `${generation}/${uid}`
 }
@@ -63,10 +63,10 @@ function requesterOf({ requestedBy, submittedBy }: AssignmentRow): string {
   return submittedBy === undefined ? requestedBy : `${requestedBy} (claimed, submitted by ${submittedBy})`
 }
 
-/** The object does not say whose account wrote it, so neither does this. */
+/** The object does not record the account that wrote it. */
 function requesterInCluster(row: AssignmentRow): string {
   return row.submittedBy === undefined
-    ? `${row.requestedBy} (written with kubectl, by them or by an account that may submit for others)`
+    ? `${row.requestedBy} (written with kubectl, by this user or by an account that may submit for others)`
     : requesterOf(row)
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
 import { withCluster } from '../cluster_options.ts'
-import { outcomeAfter } from './decision_outcome.ts'
+import { awaitResult } from './await_result.ts'
 import {
   addDecisionOptions,
   approverInDirectory,
@@ -20,14 +20,14 @@ export function addDecideCommand(program: Command, { verb, decision, description
     .command(verb)
     .description(description)
     .argument('[name...]', 'names of RoleAssignments')
-    .option('--comment <text>', 'said to whoever reads the assignment')
-    .option('-y, --yes', 'do not ask; what was changed meanwhile is not decided on')
-    .option('--seen <version>', 'decide only while "show" still prints this as what was seen (in a cluster)')
-    .option('--no-wait', 'do not wait for the operator to say what became of it')
+    .option('--comment <text>', 'comment to store with the decision')
+    .option('-y, --yes', 'do not ask; refuse RoleAssignments that changed meanwhile')
+    .option('--seen <version>', 'decide only while "show" prints this version as seen (cluster only)')
+    .option('--no-wait', 'do not wait for the result of the operator')
   addDecisionOptions(command).action(async (names: string[], flags: DecideFlags) => {
     requireNamesOrSelector(names, flags)
-    if (flags.seen !== undefined && names.length !== 1) throw new UsageError('--seen is about one name')
-    if (directoryOf(command)) await decideInDirectory(command, names, flags, decision)
+    if (flags.seen !== undefined && names.length !== 1) throw new UsageError('--seen needs exactly one name')
+    if (directoryOf(command)) await decideOnNamed(command, names, flags, decision)
     else {
       const { decideOnSelected } = await import('./decide_in_cluster.ts')
       await withCluster(command, impersonated(command), async (cluster) => {
@@ -43,37 +43,37 @@ export function addDecideCommand(program: Command, { verb, decision, description
   })
 }
 
-async function decideInDirectory(
+async function decideOnNamed(
   command: Command,
   names: readonly string[],
   { namespace, comment, output, wait }: DecideFlags,
   decision: Verb['decision'],
 ): Promise<void> {
-  const { decide } = await import('../decisions/decide.ts')
-  const { describeAssignment } = await import('../decisions/list_assignments.ts')
+  const { decideInDirectory } = await import('../decisions/directory/decide_in_directory.ts')
+  const { readAssignment } = await import('../decisions/directory/directory_assignments.ts')
   const where = directoryOf(command) ?? { directory: '', stateDir: '' }
   const approver = approverInDirectory(command)
   const rows: AssignmentRow[] = []
 
   for (const name of names) {
-    const look = () => describeAssignment({ ...where, name, namespace, now: new Date() })
-    const before = await look()
-    const decided = await decide({ ...where, name, namespace, comment, approver, decision, now: new Date() })
+    const read = () => readAssignment({ ...where, name, namespace, now: new Date() })
+    const before = await read()
+    const decided = await decideInDirectory({ ...where, name, namespace, comment, approver, decision, now: new Date() })
     if (output === 'name') console.log(resourceName(decided))
     if (output === 'text') {
       const what = `${decided.namespace}/${decided.name}`
       const place = `generation ${decided.generation}, ${decided.file}:${decided.line}`
       if (decided.outcome === 'unchanged') {
-        console.log(`${what} had been ${decision.toLowerCase()} by ${approver} before`)
+        console.log(`${what} was already ${decision.toLowerCase()} by ${approver}`)
         continue
       }
       console.log(`${what} ${decision.toLowerCase()} by ${approver} (${place})`)
     }
-    const said = wait ? await outcomeAfter(before, look, NOT_SERVED) : undefined
-    if (output === 'text' && said !== undefined) console.log(said)
-    rows.push(await look())
+    const result = wait ? await awaitResult(before, read, NOT_RECONCILED) : undefined
+    if (output === 'text' && result !== undefined) console.log(result)
+    rows.push(await read())
   }
   if (output === 'json') console.log(JSON.stringify(names.length === 1 ? rows[0] : rows, undefined, 2))
 }
 
-const NOT_SERVED = 'written, and not looked at yet: is "realmkeeper dev" running on this directory?'
+const NOT_RECONCILED = 'written, but not reconciled yet: is "realmkeeper dev" running on this directory?'

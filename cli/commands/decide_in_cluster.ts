@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import { isPending } from '../decisions/assignment_row.ts'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
 import { readUserName } from '../decisions/cluster/caller.ts'
 import { readAssignment, selectAssignments } from '../decisions/cluster/cluster_assignments.ts'
@@ -8,7 +9,7 @@ import type { DecidedInCluster, Decision } from '../decisions/cluster/decide_in_
 import type { Cluster } from '../kubeconfig.ts'
 import { isPlainError, PlainError } from '../../process/plain_error.ts'
 import { assignmentText, seenVersion } from './assignment_text.ts'
-import { outcomeAfter } from './decision_outcome.ts'
+import { awaitResult } from './await_result.ts'
 import { resourceName } from './decision_options.ts'
 import type { DecideFlags, Verb } from './decision_options.ts'
 
@@ -20,24 +21,24 @@ export interface Selected {
 }
 
 /**
- * Decides on the RoleAssignments that are named, or on those among the selected that wait, one after the other; one that
- * is refused does not keep the others from being decided on. Resolves with whether every one was decided as told.
+ * Decides on the named RoleAssignments, or on the selected ones that are pending, one after the other. A refusal does not
+ * stop the others. Resolves with whether all were decided.
  */
 export async function decideOnSelected(cluster: Cluster, selected: Selected): Promise<boolean> {
   const { names, selection, decision, flags } = selected
   const userName = await readUserName(cluster)
   const found = await selectAssignments(cluster, names, selection, new Date())
-  const meant = names.length > 0 ? found : found.filter(({ row }) => row.state === 'waiting')
+  const meant = names.length > 0 ? found : found.filter(({ row }) => isPending(row))
   if (meant.length === 0) {
-    console.error('realmkeeper: nothing waits that has these labels')
+    console.error('realmkeeper: no pending RoleAssignment has these labels')
     return false
   }
 
   const other = meant.find(({ row }) => flags.seen !== undefined && seenVersion(row) !== flags.seen)
   if (other) {
     throw new PlainError(
-      `RoleAssignment ${other.row.namespace}/${other.row.name} is ${seenVersion(other.row)} by now, and not what was ` +
-        'seen: look at it again (realmkeeper show)',
+      `RoleAssignment ${other.row.namespace}/${other.row.name} is ${seenVersion(other.row)} now, not the version in --seen: ` +
+        'review it again (realmkeeper show)',
     )
   }
 
@@ -49,7 +50,9 @@ export async function decideOnSelected(cluster: Cluster, selected: Selected): Pr
     decision,
     comment: flags.comment,
     now: () => new Date(),
-    ask: isAsking ? (row, difference) => askOnTerminal(row, difference, decision, () => (isStopped = true)) : undefined,
+    ask: isAsking
+      ? (row, difference) => confirmOnTerminal(row, difference, decision, () => (isStopped = true))
+      : undefined,
   }
   const decided: DecidedInCluster[] = []
   let isDone = true
@@ -67,12 +70,12 @@ export async function decideOnSelected(cluster: Cluster, selected: Selected): Pr
       isDone = false
     }
   }
-  await tellOutcomes(cluster, decided, flags, names.length === 1)
+  await printResults(cluster, decided, flags, names.length === 1)
   return isDone
 }
 
-/** Together, as each takes its time. */
-async function tellOutcomes(
+/** Waits for all results at the same time. */
+async function printResults(
   cluster: Cluster,
   decided: readonly DecidedInCluster[],
   { output, wait }: DecideFlags,
@@ -80,15 +83,15 @@ async function tellOutcomes(
 ): Promise<void> {
   const read = async (row: AssignmentRow) => (await readAssignment(cluster, row, new Date())).row
   const recorded = wait ? decided.filter(({ outcome }) => outcome === 'recorded') : []
-  const said = await Promise.all(
+  const lines = await Promise.all(
     recorded.map(async ({ row }) => {
-      // The decision itself is no news.
+      // The new decision alone is no result of the operator.
       const { decisions } = await read(row)
-      const unseen = `written; the operator has not said what it makes of it yet (realmkeeper show ${row.name} tells)`
-      return `${row.namespace}/${row.name} ${await outcomeAfter({ ...row, decisions }, () => read(row), unseen)}`
+      const unseen = `written; the operator has not reconciled it yet (realmkeeper show ${row.name} prints the result)`
+      return `${row.namespace}/${row.name} ${await awaitResult({ ...row, decisions }, () => read(row), unseen)}`
     }),
   )
-  if (output === 'text') for (const line of said) console.log(line)
+  if (output === 'text') for (const line of lines) console.log(line)
   if (output !== 'json') return
   const results = await Promise.all(decided.map(async ({ outcome, row }) => ({ outcome, ...(await read(row)) })))
   console.log(JSON.stringify(single ? (results[0] ?? []) : results, undefined, 2))
@@ -97,20 +100,20 @@ async function tellOutcomes(
 function sentenceOf({ outcome, row }: DecidedInCluster, { userName, decision }: Decision): string {
   const what = `${row.namespace}/${row.name}`
   const done = decision.toLowerCase()
-  if (outcome === 'unchanged') return `${what} had been ${done} by ${userName} before`
+  if (outcome === 'unchanged') return `${what} was already ${done} by ${userName}`
   if (outcome === 'declined') return `${what} not ${done}`
   const adds = row.change.adds.length === 0 ? 'nothing new' : row.change.adds.join(', ')
   return `${what} ${done} by ${userName} (generation ${row.generation}: ${adds} for ${row.subject.name})`
 }
 
-/** No answer, as Ctrl-C or Ctrl-D give none, is no to this one and to all that follow: it calls `stop`. */
-async function askOnTerminal(
+/** Ctrl-C and Ctrl-D give no answer: that declines this RoleAssignment and, by `stop`, all that follow. */
+async function confirmOnTerminal(
   row: AssignmentRow,
   difference: string[],
   decision: Verb['decision'],
   stop: () => void,
 ): Promise<boolean> {
-  const changed = difference.length === 0 ? [] : ['It was changed since it was shown:', ...difference.map(indented), '']
+  const changed = difference.length === 0 ? [] : ['It changed since it was shown:', ...difference.map(indented), '']
   console.error(`\n${[...changed, assignmentText(row, 'cluster')].join('\n')}\n`)
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await new Promise<string | undefined>((resolve) => {

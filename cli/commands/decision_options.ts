@@ -31,18 +31,16 @@ export interface DecideFlags extends WhereFlags {
   seen?: string
 }
 
-/** Options that say where RoleAssignments are, which of them are meant, who asks, and how they are printed. */
+/** Options for the place, the selection, the caller and the output of RoleAssignments. */
 export function addDecisionOptions(command: Command): Command {
   addClusterOptions(command)
     .option('-A, --all-namespaces', 'in every namespace')
-    .option('-l, --selector <labels>', 'those with these labels, as kubectl selects them')
-    .addOption(
-      new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json', 'name']).default('text'),
-    )
+    .option('-l, --selector <labels>', 'label selector, as for kubectl')
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json', 'name']).default('text'))
   return addSettings(command, DECISION_SETTINGS)
 }
 
-/** The directory that is meant, and the state of the process that serves it; undefined when a cluster is meant. */
+/** The directory and the state directory of the process that serves it; undefined for a cluster. */
 export function directoryOf(command: Command): { directory: string; stateDir: string } | undefined {
   const { dir, stateDir } = readConfig(command, DECISION_SETTINGS)
   if (dir === undefined) return undefined
@@ -50,36 +48,34 @@ export function directoryOf(command: Command): { directory: string; stateDir: st
   for (const option of ['kubeconfig', 'context', 'asGroup', 'allNamespaces', 'selector']) {
     if (given[option] === undefined) continue
     const flag = option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-    throw new UsageError(
-      `--${flag} is about a cluster, and --dir (REALMKEEPER_DIR) about a directory: give one of them`,
-    )
+    throw new UsageError(`--${flag} selects a cluster, and --dir (REALMKEEPER_DIR) a directory: give one of them`)
   }
   return { directory: dir, stateDir: stateDirectoryOf(dir, stateDir) }
 }
 
-/** Whom to act as in a cluster, when it is not the kubeconfig's user. */
+/** The user to impersonate in a cluster; undefined for the kubeconfig's own. */
 export function impersonated(command: Command): string | undefined {
   return readConfig(command, DECISION_SETTINGS).as
 }
 
-/** Who decides in a directory. */
+/** The approver in a directory. */
 export function approverInDirectory(command: Command): string {
   return readConfig(command, DECISION_SETTINGS).as ?? loginName()
 }
 
-/** What -n, -A and -l select. */
+/** The selection by -n, -A and -l. */
 export function selectionOf({ namespace }: Cluster, { allNamespaces, selector }: WhereFlags): Selection {
   return { namespace: allNamespaces ? undefined : namespace, selector }
 }
 
-/** Names or a selector: one of them, so that nobody decides on everything by leaving both out. */
+/** Requires names or a selector, so that leaving out both does not decide on everything. Throws UsageError. */
 export function requireNamesOrSelector(names: readonly string[], { selector, allNamespaces }: WhereFlags): void {
-  if (names.length === 0 && selector === undefined) throw new UsageError('which one? Give names, or labels with -l')
+  if (names.length === 0 && selector === undefined) throw new UsageError('give names, or labels with -l')
   if (names.length > 0 && selector !== undefined) throw new UsageError('give names, or labels with -l, not both')
   if (names.length > 0 && allNamespaces) throw new UsageError('a name is in one namespace: give -n, not -A')
 }
 
-/** As kubectl writes it. */
+/** As kubectl prints it with `-o name`. */
 export function resourceName({ name }: { name: string }): string {
   return `roleassignment.realmkeeper.io/${name}`
 }
@@ -88,6 +84,6 @@ function loginName(): string {
   try {
     return userInfo().username
   } catch {
-    throw new PlainError('this account has no login name: say who decides with --as')
+    throw new PlainError('this account has no login name: name the approver with --as')
   }
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { isPending } from '../decisions/assignment_row.ts'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
 import { assignmentText, pendingText } from './assignment_text.ts'
 import { withCluster } from '../cluster_options.ts'
@@ -13,14 +14,14 @@ import {
 } from './decision_options.ts'
 import type { Output, WhereFlags } from './decision_options.ts'
 
-/** `realmkeeper pending`, `show`, `approve`, `deny`: the approver's side of RoleAssignments. */
+/** The commands for approvers: `pending`, `show`, `approve` and `deny`. */
 export function addDecisionCommands(program: Command): void {
   addPending(program)
   addShow(program)
   addDecideCommand(program, {
     verb: 'approve',
     decision: 'Approved',
-    description: 'approve RoleAssignments as they stand now; an edit afterwards needs a new approval',
+    description: 'approve the present version of RoleAssignments; an edit needs a new approval',
   })
   addDecideCommand(program, {
     verb: 'deny',
@@ -30,19 +31,19 @@ export function addDecisionCommands(program: Command): void {
 }
 
 function addPending(program: Command): void {
-  const command = program.command('pending').description('list the RoleAssignments that wait for something')
+  const command = program.command('pending').description('list the RoleAssignments that are not granted yet')
   addDecisionOptions(command).action(async (flags: WhereFlags) => {
     const where = directoryOf(command)
     if (where) {
-      const { listPending } = await import('../decisions/list_assignments.ts')
-      print(await listPending({ ...where, namespace: flags.namespace, now: new Date() }), flags.output, pendingText)
+      const { listAssignments } = await import('../decisions/directory/directory_assignments.ts')
+      const rows = await listAssignments({ ...where, namespace: flags.namespace, now: new Date() })
+      print(rows.filter(isPending), flags.output, pendingText)
       return
     }
     await withCluster(command, impersonated(command), async (cluster) => {
       const { listAssignments } = await import('../decisions/cluster/cluster_assignments.ts')
       const all = await listAssignments(cluster, selectionOf(cluster, flags), new Date())
-      const waiting = all.map(({ row }) => row).filter(({ state }) => state === 'waiting')
-      print(waiting, flags.output, pendingText)
+      print(all.map(({ row }) => row).filter(isPending), flags.output, pendingText)
     })
   })
 }
@@ -50,16 +51,16 @@ function addPending(program: Command): void {
 function addShow(program: Command): void {
   const command = program
     .command('show')
-    .description('show RoleAssignments: what they ask for, what granting it changes, who has decided')
+    .description('show RoleAssignments: the requested roles, what an approval changes, and the decisions')
     .argument('[name...]', 'names of RoleAssignments')
   addDecisionOptions(command).action(async (names: string[], flags: WhereFlags) => {
     requireNamesOrSelector(names, flags)
     const rows: AssignmentRow[] = []
     const where = directoryOf(command)
     if (where) {
-      const { describeAssignment } = await import('../decisions/list_assignments.ts')
+      const { readAssignment } = await import('../decisions/directory/directory_assignments.ts')
       for (const name of names) {
-        rows.push(await describeAssignment({ ...where, name, namespace: flags.namespace, now: new Date() }))
+        rows.push(await readAssignment({ ...where, name, namespace: flags.namespace, now: new Date() }))
       }
     } else {
       await withCluster(command, impersonated(command), async (cluster) => {

@@ -218,6 +218,11 @@ function enforcementOf(realm: RealmObject | undefined, ready: { reason: string }
   return { mode: condition?.reason === 'Unchecked' ? 'unchecked' : 'enforced', required: true }
 }
 
+/** Whether `pending` lists a RoleAssignment. */
+export function isPending({ state }: AssignmentRow): boolean {
+  return state === 'waiting'
+}
+
 /** The Realm that spec names. */
 export function realmOf({ namespace, spec }: Pick<AssignmentObject, 'namespace' | 'spec'>): NamespacedName {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stored specs fit the schema that the type is made from

@@ -33,10 +33,10 @@ test('pending is a table', () => {
       'quickstart  x            user/alice  admin, reader  platform-team  1 of 2    0s    QuorumNotReached',
     ].join('\n'),
   )
-  expect(pendingText([])).toBe('nothing waits for a decision')
+  expect(pendingText([])).toBe('no RoleAssignment waits for a decision')
 })
 
-test('show tells what granting changes and which decisions count', () => {
+test('show prints what an approval changes and which decisions count', () => {
   const text = assignmentText(row)
   expect(text).toMatch(/^adds +admin, reader$/m)
   expect(text).toMatch(/^removes +writer$/m)

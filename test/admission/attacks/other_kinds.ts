@@ -10,7 +10,7 @@ import type { Attack } from './attack.ts'
 
 /** Attacks that avoid decisions: weaker governance of a realm, and the sub of another user. */
 export const OTHER_KINDS: Attack[] = [
-  weakened('asks for fewer approvals', ({ who, acme }) =>
+  weakened('lowers requiredApprovals', ({ who, acme }) =>
     merge(who('carol'), acme, { spec: { identityGovernance: { requiredApprovals: 1 } } }),
   ),
   weakened('disables governance', ({ who, acme }) =>

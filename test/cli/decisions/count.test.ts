@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { assignmentRow } from '../../../cli/decisions/assignment_row.ts'
+import { assignmentRow, isPending } from '../../../cli/decisions/assignment_row.ts'
 import type { AssignmentObject, AssignmentRow, RealmObject } from '../../../cli/decisions/assignment_row.ts'
-import { listAssignments } from '../../../cli/decisions/cluster/cluster_assignments.ts'
-import { describeAssignment, listPending } from '../../../cli/decisions/list_assignments.ts'
+import { listAssignments as listInCluster } from '../../../cli/decisions/cluster/cluster_assignments.ts'
+import { listAssignments, readAssignment } from '../../../cli/decisions/directory/directory_assignments.ts'
 import { decide } from '../../../operator/role_assignment/decide.ts'
 import type { Cluster } from '../../../cli/kubeconfig.ts'
 import type { DecisionResult } from '../../../operator/role_assignment/decision.ts'
@@ -170,7 +170,7 @@ test('with --dir, neither the requester nor a second spelling of a name counts',
   const where = { directory: directory.directory, stateDir: directory.stateDir, now: new Date() }
   const entries = () => statusDecisions(directory.source().get(key('RoleAssignment', 'readers'))?.status)
   await directory.eventually(() => entries().length === 3)
-  const [row] = await listPending(where)
+  const [row] = (await listAssignments(where)).filter(isPending)
   expect(row).toMatchObject({ quorum: { approved: 1, required: 3 } })
   expect(row?.decisions.map(({ counts }) => counts)).toEqual([false, true, false])
 
@@ -190,7 +190,7 @@ test('with --dir, neither the requester nor a second spelling of a name counts',
       },
     },
   })
-  expect(await describeAssignment({ ...where, name: 'readers' })).toMatchObject({ quorum: { approved: 0 } })
+  expect(await readAssignment({ ...where, name: 'readers' })).toMatchObject({ quorum: { approved: 0 } })
 })
 
 test('in a cluster, neither the requester, a second spelling, a former generation nor an unproven approval counts', async () => {
@@ -221,7 +221,7 @@ test('in a cluster, neither the requester, a second spelling, a former generatio
       approvals: [decision('Rita'), decision('ann'), decision('ANN'), decision('bea', 1), decision('dave')],
     },
   }
-  const [seen] = await listAssignments(clusterWith(object), { namespace: 'team' }, new Date())
+  const [seen] = await listInCluster(clusterWith(object), { namespace: 'team' }, new Date())
   expect(seen?.row.quorum).toEqual({ approved: 1, required: 5 })
   expect(seen?.row.decisions.map(({ notCounted }) => notCounted)).toEqual([
     'made by the requester',

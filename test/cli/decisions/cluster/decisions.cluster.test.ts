@@ -35,7 +35,7 @@ describe('deciding in a cluster, as oneself', () => {
       'roleassignment.realmkeeper.io/direct',
     ])
     const nothing = await world.as(world.ann, ['pending'])
-    expect(nothing.stdout).toBe('nothing waits for a decision\n')
+    expect(nothing.stdout).toBe('no RoleAssignment waits for a decision\n')
   })
 
   test('an approval is one entry under a field manager of one’s own, about what was seen', async () => {
@@ -63,7 +63,7 @@ describe('deciding in a cluster, as oneself', () => {
     )
 
     const again = await world.as(world.ann, args)
-    expect(again).toMatchObject({ code: 0, stdout: 'team/one had been approved by ann before\n' })
+    expect(again).toMatchObject({ code: 0, stdout: 'team/one was already approved by ann\n' })
     const shown = await world.as(world.bea, ['show', 'one', ...HERE])
     expect(shown.stdout).toMatch(/^approved +1 of 2$/m)
     expect(shown.stdout).toMatch(/^ +Approved by ann at .*: as agreed$/m)
@@ -136,7 +136,7 @@ describe('deciding in a cluster, as oneself', () => {
       { outcome: 'recorded', name: 'c' },
     ])
     const none = await world.as(world.ann, ['approve', '-l', 'team=green', ...HERE])
-    expect(none).toMatchObject({ code: 1, stderr: 'realmkeeper: nothing waits that has these labels\n' })
+    expect(none).toMatchObject({ code: 1, stderr: 'realmkeeper: no pending RoleAssignment has these labels\n' })
   })
 
   test('row 101: the requester is refused in the words of the policy, and the next one is decided all the same', async () => {
@@ -277,7 +277,7 @@ describe('deciding in a cluster, as oneself', () => {
     const path = `${pathOf('roleassignments', 'regretted')}/status?fieldManager=a-script`
     await world.ann.do('PATCH', path, { status: { approvals } }, { contentType: 'application/merge-patch+json' })
     const again = await world.as(world.ann, ['approve', 'regretted', ...HERE])
-    expect(again.stdout).toBe('team/regretted had been approved by ann before\n')
+    expect(again.stdout).toBe('team/regretted was already approved by ann\n')
     expect(await world.as(world.ann, ['deny', 'regretted', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
     expect((await world.read('regretted')).status?.approvals).toMatchObject([{ approver: 'ann', decision: 'Denied' }])
   })
@@ -295,7 +295,7 @@ describe('deciding in a cluster, as oneself', () => {
         'team/told approved by ann (generation 1: reader for alice)\nteam/told waiting: 1 of 2 approvals; by ann\n',
     })
     const silent = await world.as(world.bea, ['approve', 'told', ...HERE])
-    expect(silent.stdout).toContain('team/told written; the operator has not said what it makes of it yet')
+    expect(silent.stdout).toContain('team/told written; the operator has not reconciled it yet')
   })
 
   test('what an edit alone opens again is not approved in vain', async () => {
@@ -313,7 +313,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect((await world.as(world.ann, ['pending', ...HERE])).stdout).not.toContain('late')
 
     await world.request('late', { roles: ['writer'], resolved: false })
-    expect((await world.as(world.ann, ['pending', ...HERE])).stdout).toMatch(/ late .* not looked at yet$/m)
+    expect((await world.as(world.ann, ['pending', ...HERE])).stdout).toMatch(/ late .* not reconciled yet$/m)
     await world.resolve('late')
     expect(await world.as(world.ann, ['approve', 'late', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
   })
@@ -327,7 +327,7 @@ describe('deciding in a cluster, as oneself', () => {
     await world.request('scripted', { roles: ['writer'] })
     const refused = await world.as(world.ann, ['approve', 'scripted', ...HERE, '--seen', seen])
     expect(refused.code).toBe(1)
-    expect(refused.stderr).toMatch(/team\/scripted is 2\/.* by now, and not what was seen/)
+    expect(refused.stderr).toMatch(/team\/scripted is 2\/.* now, not the version in --seen/)
     const { metadata } = await world.read('scripted')
     const again = await world.as(world.ann, [
       'approve',
@@ -349,11 +349,11 @@ describe('deciding in a cluster, as oneself', () => {
 
   test('what cannot be done is said, with an exit code', async () => {
     const cases: [string[], number, string][] = [
-      [['approve', ...HERE], 2, 'which one? Give names, or labels with -l'],
+      [['approve', ...HERE], 2, 'give names, or labels with -l'],
       [['approve', 'x', '-l', 'a=b'], 2, 'give names, or labels with -l, not both'],
       [['show', 'nobody', ...HERE], 1, 'roleassignments.realmkeeper.io "nobody" not found'],
       [['pending', '--context', 'elsewhere'], 1, 'the context "elsewhere" names no cluster'],
-      [['approve', 'a', 'b', '--seen', '1/x'], 2, '--seen is about one name'],
+      [['approve', 'a', 'b', '--seen', '1/x'], 2, '--seen needs exactly one name'],
       [['pending', '--dir', '.', '--as-group', 'a'], 2, '--as-group is about a cluster'],
       [['pending', '--as-group', 'approvers'], 2, '--as-group needs --as, the user who is in these groups'],
       [['pending', '--dir', '.', '-A'], 2, '--all-namespaces is about a cluster'],

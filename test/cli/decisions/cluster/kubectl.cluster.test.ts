@@ -30,7 +30,7 @@ describe('deciding with kubectl, as docs/approving.md prints it', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Runs a script in a shell whose kubectl is somebody's, in the namespace. */
+  /** Runs a script in a shell with an account's kubectl, in the namespace. */
   function shell(account: Account, script: string, env: Record<string, string> = {}): Promise<CommandResult> {
     const kubectl = dirname(binaryPath('kubectl'))
     const PATH = [folder, kubectl, process.env.PATH].join(delimiter)
@@ -92,7 +92,7 @@ describe('deciding with kubectl, as docs/approving.md prints it', () => {
     expect((await shell(world.ann, 'kubectl plugin list')).stdout).toContain('kubectl-realm')
   })
 
-  test('keys are rotated by an annotation on the Realm, by whoever may patch it', async () => {
+  test('keys are rotated by an annotation on the Realm, by an account that may patch it', async () => {
     const rotate = (account: Account, kind: string) =>
       world.as(account, ['keys', 'rotate', '--realm', 'acme', '--kind', kind, '-n', NAMESPACE])
     const refused = await rotate(world.ann, 'signing')

@@ -14,8 +14,8 @@ test.for([
   ['by a controller', [wrote('argocd-controller')], 'argocd-controller'],
   ['by both', [wrote('kubectl-edit'), wrote('helm')], 'helm'],
   ['by what only begins like kubectl', [wrote('kubectlish')], 'kubectlish'],
-  ['by nobody that is recorded', [], 'an unknown client'],
-  ['by somebody without a name', [wrote('')], 'a nameless client'],
+  ['by an unrecorded manager', [], 'an unknown client'],
+  ['by a manager without a name', [wrote('')], 'a nameless client'],
   ['by kubectl, and other fields by a controller', [wrote('kubectl-create'), wrote('helm', 'f:reason')], undefined],
   [
     'in status, which is no request',
@@ -27,7 +27,7 @@ test.for([
   expect(submitterOf(managedFields)).toBe(submitter)
 })
 
-test('the field manager of an approver is theirs alone, and bounded', () => {
+test('each approver has a field manager of bounded length', () => {
   expect(approverFieldManager('ann')).toBe('realmkeeper-approver-49915e0d7d4b402e')
   expect(approverFieldManager('Ann')).not.toBe(approverFieldManager('ann'))
   expect(approverFieldManager('x'.repeat(5_000)).length).toBeLessThanOrEqual(128)

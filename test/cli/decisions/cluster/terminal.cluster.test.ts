@@ -35,7 +35,7 @@ describe.skipIf(process.platform !== 'linux' || !existsSync(SCRIPT))('at a termi
     })
   }
 
-  test('it shows what it decides on, asks, and asks again about what was changed meanwhile', async () => {
+  test('it shows the RoleAssignment, asks, and asks again after a change', async () => {
     removedAfter(world, 'asked')
     await world.request('asked')
     let questions = 0
@@ -55,7 +55,7 @@ describe.skipIf(process.platform !== 'linux' || !existsSync(SCRIPT))('at a termi
     expect(shown).toContain('team/asked approved by ann (generation 2: reader, writer for alice)')
   })
 
-  test('no is no: nothing is written, and the exit code says so', async () => {
+  test('the answer no writes nothing and sets the exit code', async () => {
     removedAfter(world, 'left')
     await world.request('left')
     const { code, shown } = await atTerminal(world.ann, ['deny', 'left', '-n', NAMESPACE], async () => '\n')

@@ -23,7 +23,7 @@ export interface DecisionsWorld {
   author: Account
   /** May submit for others, as a GitOps controller may. */
   gitops: Account
-  /** Runs the command as somebody. */
+  /** Runs the command as an account. */
   as(account: Account, args: string[]): Promise<CommandResult>
   /** Writes a request, by default in the author's own name, and what the operator remembers of it. */
   request(name: string, options?: RequestOptions): Promise<void>

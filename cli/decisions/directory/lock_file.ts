@@ -3,8 +3,8 @@ import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { tryLock } from '../../process/lock_file.ts'
-import { DecisionError } from './decision_error.ts'
+import { tryLock } from '../../../process/lock_file.ts'
+import { DecisionError } from '../decision_error.ts'
 
 const WAIT_MILLIS = 20
 const MAX_WAITS = 500

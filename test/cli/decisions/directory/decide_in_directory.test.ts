@@ -1,13 +1,13 @@
 import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { decide } from '../../../cli/decisions/decide.ts'
-import type { DecideOptions } from '../../../cli/decisions/decide.ts'
-import type { Resource } from '../../../operator/source/resource.ts'
-import type { RoleAssignmentStatus } from '../../../crds/role_assignment.gen.ts'
-import { assignment, key } from '../../operator/source/conformance.ts'
-import { directoryWorld } from '../../operator/source/directory/world.ts'
-import type { DirectoryWorld } from '../../operator/source/directory/world.ts'
+import { decideInDirectory } from '../../../../cli/decisions/directory/decide_in_directory.ts'
+import type { DecideOptions } from '../../../../cli/decisions/directory/decide_in_directory.ts'
+import type { Resource } from '../../../../operator/source/resource.ts'
+import type { RoleAssignmentStatus } from '../../../../crds/role_assignment.gen.ts'
+import { assignment, key } from '../../../operator/source/conformance.ts'
+import { directoryWorld } from '../../../operator/source/directory/world.ts'
+import type { DirectoryWorld } from '../../../operator/source/directory/world.ts'
 
 const FILE = 'requests.yaml'
 const TEXT = `# two requests
@@ -47,9 +47,9 @@ function approvals(resource: Resource | undefined): string[] {
 
 const seen = (world: DirectoryWorld, name = 'readers') => approvals(world.source().get(key('RoleAssignment', name)))
 
-test('a decision is written into the file, seen by the source, and the rest of the file stays', async () => {
+test('a decision is written into the file, read by the source, and the rest of the file stays', async () => {
   const world = await worldWithRequests()
-  const decided = await decide(options(world, { comment: 'fine with me' }))
+  const decided = await decideInDirectory(options(world, { comment: 'fine with me' }))
   expect(decided).toMatchObject({ outcome: 'recorded', generation: 1, line: 4, file: join(world.directory, FILE) })
   await world.eventually(() => seen(world).length === 1)
   expect(seen(world)).toEqual(['ann Approved 1 fine with me'])
@@ -61,49 +61,55 @@ test('a decision is written into the file, seen by the source, and the rest of t
   expect(world.source().get(key('RoleAssignment', 'readers'))?.metadata.generation).toBe(1)
 })
 
-test('several approvers at once lose no entry', async () => {
+test('simultaneous approvers lose no entry', async () => {
   const world = await worldWithRequests()
   const names = ['ann', 'bob', 'carol', 'dave', 'eve', 'frank', 'grace', 'heidi']
   await Promise.all(
-    names.flatMap((approver) => ['readers', 'writers'].map((name) => decide(options(world, { approver, name })))),
+    names.flatMap((approver) =>
+      ['readers', 'writers'].map((name) => decideInDirectory(options(world, { approver, name }))),
+    ),
   )
   await world.eventually(() => seen(world).length === names.length && seen(world, 'writers').length === names.length)
   expect(world.reported).toEqual([])
 })
 
-test('Approved may become Denied, and nothing turns Denied back but an edit', async () => {
+test('Approved may become Denied, and only an edit reverses Denied', async () => {
   const world = await worldWithRequests()
-  await decide(options(world))
-  await decide(options(world, { decision: 'Denied', comment: 'on second thought' }))
+  await decideInDirectory(options(world))
+  await decideInDirectory(options(world, { decision: 'Denied', comment: 'on second thought' }))
   await world.eventually(() => seen(world)[0] === 'ann Denied 1 on second thought')
-  await expect(decide(options(world))).rejects.toThrow('ann has denied generation 1 of RoleAssignment readers')
-  await expect(decide(options(world, { approver: 'bob' }))).rejects.toThrow('only an edit of its spec opens it again')
+  await expect(decideInDirectory(options(world))).rejects.toThrow(
+    'ann has denied generation 1 of RoleAssignment readers',
+  )
+  await expect(decideInDirectory(options(world, { approver: 'bob' }))).rejects.toThrow(
+    'only an edit of its spec opens it again',
+  )
 
   const text = readFileSync(join(world.directory, FILE), 'utf8')
   writeFileSync(join(world.directory, FILE), text.replace('roles: [reader]', 'roles: [reader, writer]'))
   await world.eventually(() => world.source().get(key('RoleAssignment', 'readers'))?.metadata.generation === 2)
-  await decide(options(world))
+  await decideInDirectory(options(world))
   await world.eventually(() => seen(world)[0] === 'ann Approved 2')
   expect(seen(world)).toEqual(['ann Approved 2'])
 })
 
-test('the same decision again changes nothing', async () => {
+test('a repeated decision changes nothing', async () => {
   const world = await worldWithRequests()
-  await decide(options(world))
+  await decideInDirectory(options(world))
   const before = readFileSync(join(world.directory, FILE), 'utf8')
-  expect(await decide(options(world))).toMatchObject({ outcome: 'unchanged' })
+  expect(await decideInDirectory(options(world))).toMatchObject({ outcome: 'unchanged' })
   expect(readFileSync(join(world.directory, FILE), 'utf8')).toBe(before)
 })
 
-test('a decision made while nothing runs counts at the next start', async () => {
+test('a decision made while no process runs counts at the next start', async () => {
   const world = await worldWithRequests()
   await world.stop()
-  await decide(options(world))
+  await decideInDirectory(options(world))
   await world.start()
   expect(seen(world)).toEqual(['ann Approved 1'])
 })
 
-test('the mode of the file stays, a link stays a link, and nothing is left beside it', async () => {
+test('the file keeps its mode, a link stays a link, and no other file is left', async () => {
   const world = await directoryWorld()
   const target = join(world.directory, '..', 'elsewhere.yaml')
   writeFileSync(target, TEXT)
@@ -111,22 +117,22 @@ test('the mode of the file stays, a link stays a link, and nothing is left besid
   chmodSync(target, 0o666)
   symlinkSync(target, join(world.directory, FILE))
   await world.eventually(() => world.source().list('RoleAssignment').length === 2)
-  await decide(options(world))
+  await decideInDirectory(options(world))
   await world.eventually(() => seen(world).length === 1)
   expect(statSync(target).mode & 0o777).toBe(0o666)
   expect(readdirSync(world.directory)).toEqual([FILE])
   expect(readFileSync(target, 'utf8')).toContain('approver: "ann"')
 })
 
-describe('what would not count is refused', () => {
+describe('a decision that would not count is refused', () => {
   test.each([
     ['the requester', { approver: 'rita' }, 'requested by rita, who cannot decide'],
-    ['row 101: the requester in other letters', { approver: 'RiTa' }, 'requested by rita, who cannot decide'],
+    ['row 101: the requester in another letter case', { approver: 'RiTa' }, 'requested by rita, who cannot decide'],
     ['no name', { approver: ' ' }, '--as NAME'],
     ['a comment that is too long', { comment: 'x'.repeat(1025) }, 'comment is longer than 1024 characters'],
     ['a name that is too long', { approver: 'x'.repeat(513) }, 'approver is longer than 512 characters'],
     ['an unknown name', { name: 'reader' }, 'no RoleAssignment reader; did you mean readers?'],
-    ['an unknown name, far from all', { name: 'zzzzzzzz' }, '"realmkeeper pending" lists what waits'],
+    ['an unknown name, far from all', { name: 'zzzzzzzz' }, '"realmkeeper pending" lists the RoleAssignments'],
     [
       'another namespace',
       { namespace: 'other' },
@@ -134,7 +140,7 @@ describe('what would not count is refused', () => {
     ],
   ])('%s', async (_what, given, message) => {
     const world = await worldWithRequests()
-    await expect(decide(options(world, given))).rejects.toMatchObject({
+    await expect(decideInDirectory(options(world, given))).rejects.toMatchObject({
       name: 'DecisionError',
       message: expect.stringContaining(message),
     })
@@ -147,21 +153,23 @@ describe('what would not count is refused', () => {
     other.metadata.namespace = 'other'
     await world.apply(other)
     await world.eventually(() => world.source().list('RoleAssignment').length === 3)
-    await expect(decide(options(world))).rejects.toThrow('add --namespace with one of default, other')
-    expect(await decide(options(world, { namespace: 'other' }))).toMatchObject({ namespace: 'other' })
+    await expect(decideInDirectory(options(world))).rejects.toThrow('add --namespace with one of default, other')
+    expect(await decideInDirectory(options(world, { namespace: 'other' }))).toMatchObject({ namespace: 'other' })
   })
 
-  test('row 109: an edit that is not taken over yet', async () => {
+  test('row 109: an edit that the source has not accepted', async () => {
     const world = await worldWithRequests()
     await world.stop()
     writeFileSync(join(world.directory, FILE), TEXT.replace('[reader]', '[admin]'))
-    await expect(decide(options(world))).rejects.toThrow(`${FILE}:4: RoleAssignment default/readers was edited`)
+    await expect(decideInDirectory(options(world))).rejects.toThrow(
+      `${FILE}:4: RoleAssignment default/readers was edited`,
+    )
   })
 
   test('a file that does not parse', async () => {
     const world = await worldWithRequests()
     world.write(FILE, TEXT.replace('subject: {', 'subject: {{'))
-    await expect(decide(options(world))).rejects.toThrow(/requests\.yaml:[78]:\d+: not valid YAML/)
+    await expect(decideInDirectory(options(world))).rejects.toThrow(/requests\.yaml:[78]:\d+: not valid YAML/)
   })
 
   test('an object that is being deleted, and one that is in no file', async () => {
@@ -169,24 +177,24 @@ describe('what would not count is refused', () => {
     const resource = await world.eventually(() => world.source().get(key('RoleAssignment', 'readers')))
     await world.source().setFinalizer(key('RoleAssignment', 'readers'), resource.metadata.uid, true)
     world.write(FILE, '')
-    await expect(decide(options(world))).rejects.toThrow('is in no file of')
+    await expect(decideInDirectory(options(world))).rejects.toThrow('is in no file of')
     await world.eventually(() => world.source().list('RoleAssignment')[0]?.metadata.deletionTimestamp)
     world.write(FILE, TEXT)
-    await expect(decide(options(world))).rejects.toThrow('is being deleted')
+    await expect(decideInDirectory(options(world))).rejects.toThrow('is being deleted')
   })
 
   test('a file that cannot be written', async () => {
     const world = await worldWithRequests()
     mkdirSync(join(world.directory, `.${FILE}.realmkeeper.tmp`))
-    await expect(decide(options(world))).rejects.toThrow(
+    await expect(decideInDirectory(options(world))).rejects.toThrow(
       /requests\.yaml cannot be written \(\w+\); nothing was changed/,
     )
     expect(readFileSync(join(world.directory, FILE), 'utf8')).toBe(TEXT)
   })
 
-  test('a directory that nothing served yet', async () => {
+  test('a directory that no process has served yet', async () => {
     const world = await directoryWorld({ started: false })
     world.write(FILE, TEXT)
-    await expect(decide(options(world))).rejects.toThrow('start "realmkeeper dev" on the directory first')
+    await expect(decideInDirectory(options(world))).rejects.toThrow('start "realmkeeper dev" on the directory first')
   })
 })

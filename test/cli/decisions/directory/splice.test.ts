@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { withApproval } from '../../../cli/decisions/splice.ts'
-import type { Approval } from '../../../operator/source/directory/state/stored_object.ts'
+import { withApproval } from '../../../../cli/decisions/directory/splice.ts'
+import type { Approval } from '../../../../operator/source/directory/state/stored_object.ts'
 
 const entry: Approval = {
   approver: 'carol',
@@ -195,7 +195,7 @@ describe('what cannot be spliced safely is refused', () => {
       'kind: RA\nstatus:\n  approvals:\n  - &e {approver: carol}\n  x: *e\n',
     ],
   ])('%s', (_what, text) => {
-    expect(() => withApproval(text, isTarget, entry)).toThrow('without touching the rest of the file')
+    expect(() => withApproval(text, isTarget, entry)).toThrow('without changing the rest of the file')
   })
 })
 

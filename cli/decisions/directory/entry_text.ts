@@ -1,4 +1,4 @@
-import type { Approval } from '../../operator/source/directory/state/stored_object.ts'
+import type { Approval } from '../../../operator/source/directory/state/stored_object.ts'
 
 const MEMBERS = ['approver', 'decision', 'observedGeneration', 'observedUID', 'comment', 'decidedAt'] as const
 

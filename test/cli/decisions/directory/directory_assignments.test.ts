@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
-import { decide } from '../../../cli/decisions/decide.ts'
-import { describeAssignment, listPending } from '../../../cli/decisions/list_assignments.ts'
-import { assignment, key, realm } from '../../operator/source/conformance.ts'
-import { directoryWorld } from '../../operator/source/directory/world.ts'
+import { decideInDirectory } from '../../../../cli/decisions/directory/decide_in_directory.ts'
+import { isPending } from '../../../../cli/decisions/assignment_row.ts'
+import { listAssignments, readAssignment } from '../../../../cli/decisions/directory/directory_assignments.ts'
+import { assignment, key, realm } from '../../../operator/source/conformance.ts'
+import { directoryWorld } from '../../../operator/source/directory/world.ts'
 
-test('what waits is listed with what it would change, its quorum and its place', async () => {
+test('pending lists each RoleAssignment with its change, quorum and position', async () => {
   const world = await directoryWorld()
   const { directory, stateDir } = world
   await world.apply(realm('acme', { identityGovernance: { enabled: true, requiredApprovals: 2 } }))
@@ -17,7 +18,7 @@ test('what waits is listed with what it would change, its quorum and its place',
     observedGeneration: 1,
     conditions: [{ type: 'Ready', status: 'True', reason: 'Granted', message: 'granted: reader' }],
   })
-  await decide({
+  await decideInDirectory({
     directory,
     stateDir,
     name: 'readers',
@@ -29,7 +30,7 @@ test('what waits is listed with what it would change, its quorum and its place',
   await world.eventually(() => world.source().get(key('RoleAssignment', 'readers'))?.status)
 
   const now = new Date(Date.now() + 90_000)
-  const rows = await listPending({ directory, stateDir, now })
+  const rows = (await listAssignments({ directory, stateDir, now })).filter(isPending)
   expect(rows).toHaveLength(1)
   expect(rows[0]).toMatchObject({
     name: 'readers',
@@ -47,11 +48,9 @@ test('what waits is listed with what it would change, its quorum and its place',
     line: 4,
   })
   expect(rows[0]?.ageSeconds).toBeGreaterThanOrEqual(89)
-  expect(await listPending({ directory, stateDir, now, namespace: 'other' })).toEqual([])
+  expect(await listAssignments({ directory, stateDir, now, namespace: 'other' })).toEqual([])
 
-  const shown = await describeAssignment({ directory, stateDir, now, name: 'finished' })
+  const shown = await readAssignment({ directory, stateDir, now, name: 'finished' })
   expect(shown).toMatchObject({ state: 'granted', ready: { reason: 'Granted' } })
-  await expect(describeAssignment({ directory, stateDir, now, name: 'finish' })).rejects.toThrow(
-    'did you mean finished?',
-  )
+  await expect(readAssignment({ directory, stateDir, now, name: 'finish' })).rejects.toThrow('did you mean finished?')
 })

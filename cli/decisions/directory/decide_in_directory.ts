@@ -1,37 +1,37 @@
 import { realpathSync, statSync } from 'node:fs'
-import { printable } from '../../process/printable.ts'
-import { covers, nameKey, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
-import { replaceFile } from '../../operator/source/directory/state/atomic_file.ts'
-import { digestOf } from '../../process/canonical_json.ts'
-import { applyDecisions } from '../../operator/source/directory/decisions.ts'
-import { errorCode } from '../../process/system_error.ts'
-import { readText } from '../../operator/source/directory/manifests/manifest_files.ts'
-import { timeText } from '../../operator/source/directory/state/stored_object.ts'
-import type { Approval, StoredResource } from '../../operator/source/directory/state/stored_object.ts'
-import { readManifest } from '../../operator/source/directory/manifests/manifest.ts'
-import type { ResourceManifest } from '../../operator/source/directory/manifests/manifest.ts'
-import { isObject } from '../../crds/validation/defaulting.ts'
-import { DecisionError } from './decision_error.ts'
-import { getAssignment, getWritten, heldState } from './find_assignment.ts'
-import type { WrittenAssignment } from './find_assignment.ts'
+import { printable } from '../../../process/printable.ts'
+import { covers, nameKey, statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
+import { replaceFile } from '../../../operator/source/directory/state/atomic_file.ts'
+import { digestOf } from '../../../process/canonical_json.ts'
+import { applyDecisions } from '../../../operator/source/directory/decisions.ts'
+import { errorCode } from '../../../process/system_error.ts'
+import { readText } from '../../../operator/source/directory/manifests/manifest_files.ts'
+import { timeText } from '../../../operator/source/directory/state/stored_object.ts'
+import type { Approval, StoredResource } from '../../../operator/source/directory/state/stored_object.ts'
+import { readManifest } from '../../../operator/source/directory/manifests/manifest.ts'
+import type { ResourceManifest } from '../../../operator/source/directory/manifests/manifest.ts'
+import { isObject } from '../../../crds/validation/defaulting.ts'
+import { DecisionError } from '../decision_error.ts'
+import { getAssignment, getWritten, heldState } from './directory_assignments.ts'
+import type { WrittenAssignment } from './directory_assignments.ts'
 import { withFileLocked } from './lock_file.ts'
 import { withApproval } from './splice.ts'
 
 export interface DecideOptions {
   directory: string
   stateDir: string
-  /** Needed only where two namespaces hold an assignment of this name. */
+  /** Required only when two namespaces have a RoleAssignment of this name. */
   namespace?: string | undefined
   name: string
-  /** Who decides: the user name that the entry will carry. */
+  /** User name of the approver. */
   approver: string
   decision: 'Approved' | 'Denied'
   comment?: string | undefined
   now: Date
 }
 
-export interface Decided {
-  /** `unchanged`: the same decision of the same approver stood there already. */
+export interface DecidedInDirectory {
+  /** `unchanged`: the approver had already made this decision. */
   outcome: 'recorded' | 'unchanged'
   namespace: string
   name: string
@@ -42,15 +42,15 @@ export interface Decided {
 
 /**
  * Writes a decision into the file of a RoleAssignment, as one entry of `status.approvals`; every other byte stays.
- * It names the uid and generation that the serving process holds, and is refused where that process would not count
- * it. Throws DecisionError, whose message is for whoever decides.
+ * The entry names the uid and generation that the serving process holds. Throws DecisionError for a decision that the
+ * process would not count.
  */
-export async function decide(options: DecideOptions): Promise<Decided> {
+export async function decideInDirectory(options: DecideOptions): Promise<DecidedInDirectory> {
   const first = getAssignment(heldState(options.stateDir), options)
   refuseApprover(first, options)
   const { file } = await getWritten(options.directory, first)
 
-  // A link is followed: what it points to is replaced, not the link.
+  // Replaces the target of a symbolic link, not the link.
   return withFileLocked(realpathSync(file), async () => {
     const held = getAssignment(heldState(options.stateDir), options)
     const written = await getWritten(options.directory, held)
@@ -59,7 +59,8 @@ export async function decide(options: DecideOptions): Promise<Decided> {
     const { namespace, name, generation } = held
 
     const entry = entryOf(held, options)
-    if (!isNews(held, written.manifest, entry)) return { outcome: 'unchanged', namespace, name, generation, ...place }
+    if (!changesDecisions(held, written.manifest, entry))
+      return { outcome: 'unchanged', namespace, name, generation, ...place }
     write(written, entry)
     return { outcome: 'recorded', namespace, name, generation, ...place }
   })
@@ -78,34 +79,34 @@ function entryOf({ uid, generation }: StoredResource, { approver, decision, comm
 
 function refuseApprover(held: StoredResource, { approver }: DecideOptions): void {
   const { requestedBy } = isObject(held.spec) ? held.spec : {}
-  if (approver.trim() === '') throw new DecisionError('a decision needs the name of whoever decides: --as NAME')
+  if (approver.trim() === '') throw new DecisionError('a decision needs the name of the approver: --as NAME')
   if (typeof requestedBy !== 'string' || nameKey(approver) !== nameKey(requestedBy)) return
   throw new DecisionError(
-    `RoleAssignment ${held.name} was requested by ${printable(requestedBy)}, who cannot decide on it: somebody else has to`,
+    `RoleAssignment ${held.name} was requested by ${printable(requestedBy)}, who cannot decide on it: another user must decide`,
   )
 }
 
 function refuseStale(held: StoredResource, { file, line, manifest }: WrittenAssignment): void {
   const named = `RoleAssignment ${held.namespace}/${held.name}`
   if (held.deletionTimestamp !== undefined)
-    throw new DecisionError(`${named} is being deleted: nothing is decided on it any more`)
+    throw new DecisionError(`${named} is being deleted and cannot be decided on`)
   if (digestOf(manifest.body) === held.specDigest) return
   throw new DecisionError(
-    `${file}:${line}: ${named} was edited and the edit is not taken over: ` +
-      'wait for "realmkeeper dev" to read it, or see what it reports about this file, and look at it again',
+    `${file}:${line}: ${named} was edited, and "realmkeeper dev" has not accepted the edit: ` +
+      'wait, or repair the problem that it reports about this file, and review the RoleAssignment again',
   )
 }
 
-/** Whether the entry says anything new. Throws DecisionError where it would not count. */
-function isNews(held: StoredResource, manifest: ResourceManifest, entry: Approval): boolean {
+/** Whether the entry changes anything. Throws DecisionError when it would not count. */
+function changesDecisions(held: StoredResource, manifest: ResourceManifest, entry: Approval): boolean {
   const now = new Date(entry.decidedAt ?? 0)
-  // With the decisions that stand in the file and were not read yet.
+  // Includes the decisions in the file that the serving process has not read yet.
   const present = applyDecisions(held, manifest, now)?.object ?? held
-  const standing = statusDecisions(present.status).filter((decision) => covers(decision, held))
-  if (standing.some(({ approver, decision }) => approver === entry.approver && decision === entry.decision))
+  const covering = statusDecisions(present.status).filter((decision) => covers(decision, held))
+  if (covering.some(({ approver, decision }) => approver === entry.approver && decision === entry.decision))
     return false
 
-  const denied = standing.find(({ decision }) => decision === 'Denied')
+  const denied = covering.find(({ decision }) => decision === 'Denied')
   if (denied && entry.decision === 'Approved') {
     const message = `${printable(denied.approver)} has denied generation ${held.generation} of RoleAssignment ${held.name}`
     throw new DecisionError(`${message}; only an edit of its spec opens it again`)
@@ -123,7 +124,7 @@ function write({ file, text, document, manifest }: WrittenAssignment, entry: App
   const path = realpathSync(file)
   const present = readText(path)
   if (present.problem !== undefined || present.text !== text) {
-    throw new DecisionError(`${file} was changed just now: nothing was written, try again`)
+    throw new DecisionError(`${file} changed meanwhile; nothing was written: try again`)
   }
   const { mode } = statSync(path)
   try {

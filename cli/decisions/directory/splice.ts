@@ -1,10 +1,10 @@
 import { isAlias, isCollection, isMap, isPair, isScalar, isSeq, parseAllDocuments } from 'yaml'
 import type { Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml'
-import { isObject } from '../../crds/validation/defaulting.ts'
-import { canonicalText } from '../../process/canonical_json.ts'
-import { YAML_OPTIONS } from '../../operator/source/directory/manifests/documents.ts'
-import type { Approval } from '../../operator/source/directory/state/stored_object.ts'
-import { DecisionError } from './decision_error.ts'
+import { isObject } from '../../../crds/validation/defaulting.ts'
+import { canonicalText } from '../../../process/canonical_json.ts'
+import { YAML_OPTIONS } from '../../../operator/source/directory/manifests/documents.ts'
+import type { Approval } from '../../../operator/source/directory/state/stored_object.ts'
+import { DecisionError } from '../decision_error.ts'
 import { blockEntry, flowEntry } from './entry_text.ts'
 
 interface Splice {
@@ -25,10 +25,11 @@ export function withApproval(text: string, isTarget: (value: unknown) => boolean
 
   const { at, end, text: inserted } = spliceOf(text, target.contents, entry)
   const after = text.slice(0, at) + inserted + text.slice(end)
-  // What was spliced is read again: an anchor, a tag or a merge key in the way shows as another meaning.
+  // Parses the result: an anchor, a tag or a merge key shows as another value.
   const expected = before.map((document) => (document === target ? withEntry(document.toJS(), entry) : document.toJS()))
   const found = parse(after).map((document): unknown => document.toJS())
-  if (canonicalText(found) !== canonicalText(expected)) throw unsafe('its status is written in an unusual way')
+  if (canonicalText(found) !== canonicalText(expected))
+    throw unsafe('its status uses YAML that this command cannot edit')
   return after
 }
 
@@ -62,7 +63,7 @@ function intoList(text: string, list: YAMLSeq, entry: Approval, eol: string): Sp
   return afterLines(text, endOf(list), column, itemLines(entry, column), eol)
 }
 
-/** A member that is not there yet: `approvals` in a status, or `status` with it in a document. */
+/** Adds a missing member: `approvals` in a status, or `status` in a document. */
 function addMember(
   text: string,
   map: YAMLMap,
@@ -79,7 +80,7 @@ function addMember(
   return afterLines(text, endOf(map), column, memberLines(name, entry, column), eol)
 }
 
-/** A member that is there and empty: nothing, `null`, `~`. (`{}` and `[]` are collections and filled as such.) */
+/** Fills a member without a value, `null` or `~`. (`{}` and `[]` are collections.) */
 function fillMember(
   text: string,
   map: YAMLMap,
@@ -150,7 +151,7 @@ function startOf(item: unknown): number {
   return isNode(item) ? (item.range?.[0] ?? 0) : 0
 }
 
-/** Where the last thing written of an item ends: comments and blank lines after it are not part of it. */
+/** The end of an item, without comments and blank lines after it. */
 function endOf(item: unknown): number {
   if (isPair(item)) return isNode(item.value) ? Math.max(endOf(item.value), endOf(item.key)) : endOf(item.key)
   if (!isNode(item) || !item.range) return 0
@@ -186,6 +187,6 @@ function withEntry(value: unknown, entry: Approval): unknown {
 
 function unsafe(why: string): DecisionError {
   return new DecisionError(
-    `the decision cannot be written without touching the rest of the file: ${why}; write status.approvals out plainly`,
+    `the decision cannot be added without changing the rest of the file: ${why}; write status.approvals as a plain list`,
   )
 }
