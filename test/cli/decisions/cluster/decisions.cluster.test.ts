@@ -10,14 +10,14 @@ import type { DecisionsWorld } from './world.ts'
 
 const HERE = ['-n', NAMESPACE]
 
-describe('deciding in a cluster, as oneself', () => {
+describe('decisions in a cluster', () => {
   let world: DecisionsWorld
   beforeAll(async () => {
     world = await decisionsWorld()
   })
   afterAll(() => world?.plane.stop())
 
-  test('pending is a table of what waits, and says where the requester is somebody’s claim', async () => {
+  test('pending prints a table, and marks a requester that may be a claim', async () => {
     removedAfter(world, 'direct', 'by-gitops')
     await world.request('direct')
     await world.request('by-gitops', { by: world.gitops, requestedBy: 'carol', fieldManager: 'argocd-controller' })
@@ -38,7 +38,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect(nothing.stdout).toBe('no RoleAssignment waits for a decision\n')
   })
 
-  test('an approval is one entry under a field manager of one’s own, about what was seen', async () => {
+  test('an approval is one entry under the approver’s own field manager, for the version seen', async () => {
     removedAfter(world, 'one')
     await world.request('one')
     const args = ['approve', 'one', ...HERE, '--comment', 'as agreed', '--no-wait']
@@ -84,7 +84,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect(pending.stdout).toMatch(/ spelled .* 1 of 2 /)
   })
 
-  test('with a quorum of two, approvers who decide at once both count', async () => {
+  test('with a quorum of two, simultaneous approvals both count', async () => {
     const names = ['race-0', 'race-1', 'race-2', 'race-3']
     removedAfter(world, ...names)
     for (const name of names) await world.request(name)
@@ -101,7 +101,7 @@ describe('deciding in a cluster, as oneself', () => {
     }
   })
 
-  test('labels select among what waits; several are decided with one command', async () => {
+  test('labels select pending RoleAssignments; one command decides on several', async () => {
     removedAfter(world, 'a', 'b', 'c')
     await world.request('a', { labels: { team: 'blue' } })
     await world.request('b', { labels: { team: 'blue' } })
@@ -139,7 +139,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect(none).toMatchObject({ code: 1, stderr: 'realmkeeper: no pending RoleAssignment has these labels\n' })
   })
 
-  test('row 101: the requester is refused in the words of the policy, and the next one is decided all the same', async () => {
+  test('row 101: the policy refuses the requester, and the next RoleAssignment is decided nevertheless', async () => {
     removedAfter(world, 'own', 'others')
     await world.request('own', { by: world.gitops, requestedBy: 'ann' })
     await world.request('others')
@@ -152,7 +152,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect((await world.read('own')).status?.approvals).toBeUndefined()
   })
 
-  test('row 100: an author who may write status, but not approve, is told which right is missing', async () => {
+  test('row 100: the refusal of an author who may write status, but not approve, names the missing right', async () => {
     removedAfter(world, 'mine')
     await world.request('mine', { by: world.gitops, requestedBy: 'carol' })
     const { code, stderr } = await world.as(world.author, ['approve', 'mine', ...HERE])
@@ -160,7 +160,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect(stderr).toContain('author needs the verb approve on roleassignments.realmkeeper.io/mine')
   })
 
-  test('one may act as an approver with --as, where one may impersonate', async () => {
+  test('--as decides as an approver, where the caller may impersonate', async () => {
     removedAfter(world, 'for-ann')
     await world.request('for-ann')
     const operations = world.plane.user('ops', ['operations'])
@@ -177,7 +177,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect((await world.read('for-ann')).status?.approvals).toMatchObject([{ approver: 'ann' }])
   })
 
-  test('groups do not come with --as: --as-group names them, one by one', async () => {
+  test('--as brings no groups: --as-group names each', async () => {
     removedAfter(world, 'for-cleo')
     await world.request('for-cleo')
     const operations = world.plane.user('operations')
@@ -194,7 +194,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect((await world.read('for-cleo')).status?.approvals).toMatchObject([{ approver: 'cleo' }])
   })
 
-  test('what was changed while somebody looked is refused, shown again, and asked again', async () => {
+  test('a RoleAssignment that changes meanwhile is refused, shown again and confirmed again', async () => {
     removedAfter(world, 'moving')
     await world.request('moving')
     const cluster = connectCluster({ kubeconfig: world.ann.kubeconfig, namespace: NAMESPACE })
@@ -229,7 +229,7 @@ describe('deciding in a cluster, as oneself', () => {
     cluster.close()
   })
 
-  test('where nobody can be asked, what was changed or made anew is not decided on', async () => {
+  test('without a terminal, a RoleAssignment that changed or was re-created is not decided on', async () => {
     removedAfter(world, 'edited', 'swapped')
     await world.request('edited')
     await world.request('swapped')
@@ -257,7 +257,7 @@ describe('deciding in a cluster, as oneself', () => {
     cluster.close()
   })
 
-  test('nothing is approved before the operator has found what it names; a denial does not wait', async () => {
+  test('an approval waits until the operator has resolved the request; a denial does not wait', async () => {
     removedAfter(world, 'early')
     await world.request('early', { resolved: false })
     const { code, stderr } = await world.as(world.ann, ['approve', 'early', ...HERE])
@@ -269,7 +269,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect(await world.as(world.bea, ['deny', 'early', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
   })
 
-  test('one takes back an approval that was written with other tools', async () => {
+  test('an approver denies after an approval that another tool wrote', async () => {
     removedAfter(world, 'regretted')
     await world.request('regretted')
     const { uid } = (await world.read('regretted')).metadata
@@ -282,7 +282,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect((await world.read('regretted')).status?.approvals).toMatchObject([{ approver: 'ann', decision: 'Denied' }])
   })
 
-  test('what the operator makes of it is told as soon as it says so', async () => {
+  test('the result of the operator is printed as soon as it is published', async () => {
     removedAfter(world, 'told')
     await world.request('told')
     const approving = world.as(world.ann, ['approve', 'told', ...HERE])
@@ -298,7 +298,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect(silent.stdout).toContain('team/told written; the operator has not reconciled it yet')
   })
 
-  test('what an edit alone opens again is not approved in vain', async () => {
+  test('a closed request is not approved: only an edit reopens it', async () => {
     removedAfter(world, 'closed', 'late')
     await world.request('closed')
     await world.as(world.bea, ['deny', 'closed', ...HERE, '--no-wait'])
@@ -307,9 +307,9 @@ describe('deciding in a cluster, as oneself', () => {
     expect(closed.stderr).toContain('team/closed is not approved (denied by bea); only an edit of its spec opens it')
 
     await world.request('late')
-    await world.resolve('late', { reason: 'Expired', message: 'nobody decided in time' })
+    await world.resolve('late', { reason: 'Expired', message: 'no decision was made in time' })
     const late = await world.as(world.ann, ['approve', 'late', ...HERE])
-    expect(late.stderr).toContain('team/late is not approved (Expired: nobody decided in time); only an edit')
+    expect(late.stderr).toContain('team/late is not approved (Expired: no decision was made in time); only an edit')
     expect((await world.as(world.ann, ['pending', ...HERE])).stdout).not.toContain('late')
 
     await world.request('late', { roles: ['writer'], resolved: false })
@@ -318,7 +318,7 @@ describe('deciding in a cluster, as oneself', () => {
     expect(await world.as(world.ann, ['approve', 'late', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
   })
 
-  test('a script decides on what was shown before, by --seen', async () => {
+  test('--seen decides only on the version shown before', async () => {
     removedAfter(world, 'scripted')
     await world.request('scripted')
     const { stdout } = await world.as(world.ann, ['show', 'scripted', ...HERE])
@@ -340,18 +340,18 @@ describe('deciding in a cluster, as oneself', () => {
     expect(again).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('row 127: texts of others stay in their line of the terminal', async () => {
+  test('row 127: texts of others stay on their line of the terminal', async () => {
     removedAfter(world, 'spoofed')
     await world.request('spoofed', { roles: ['reader\u202Eretirw', 'a\u200Bb'] })
     const { stdout } = await world.as(world.ann, ['show', 'spoofed', ...HERE])
     expect(stdout).toMatch(/^roles +a\uFFFDb, reader\uFFFDretirw$|^roles +reader\uFFFDretirw, a\uFFFDb$/m)
   })
 
-  test('what cannot be done is said, with an exit code', async () => {
+  test('errors name the problem and set the exit code', async () => {
     const cases: [string[], number, string][] = [
       [['approve', ...HERE], 2, 'give names, or labels with -l'],
       [['approve', 'x', '-l', 'a=b'], 2, 'give names, or labels with -l, not both'],
-      [['show', 'nobody', ...HERE], 1, 'roleassignments.realmkeeper.io "nobody" not found'],
+      [['show', 'stranger', ...HERE], 1, 'roleassignments.realmkeeper.io "stranger" not found'],
       [['pending', '--context', 'elsewhere'], 1, 'the context "elsewhere" names no cluster'],
       [['approve', 'a', 'b', '--seen', '1/x'], 2, '--seen needs exactly one name'],
       [['pending', '--dir', '.', '--as-group', 'a'], 2, '--as-group is about a cluster'],
@@ -364,8 +364,8 @@ describe('deciding in a cluster, as oneself', () => {
       expect({ args, code: result.code }).toEqual({ args, code })
       expect(result.stderr).toContain(said)
     }
-    const nobody = world.plane.user('nobody')
-    const refused = await world.as(nobody, ['pending', ...HERE])
+    const stranger = world.plane.user('stranger')
+    const refused = await world.as(stranger, ['pending', ...HERE])
     expect(refused).toMatchObject({ code: 1, stdout: '' })
     expect(refused.stderr).toContain('RoleAssignments of namespace team: roleassignments.realmkeeper.io is forbidden')
   })
