@@ -1,36 +1,22 @@
 // Generated from crds/clients.yaml by "npm run generate". Do not edit.
 // Fields with a default are required, because objects are read after defaulting.
 
-/**
- * The desired state of the client.
- */
+/** The desired state of the client. */
 export interface ClientSpec {
   realmRef: ClientRealmRef
-  /**
-   * OAuth client_id, unique in the realm. Immutable.
-   */
+  /** OAuth client_id, unique in the realm. Immutable. */
   clientId: string
-  /**
-   * Display name of the client.
-   */
+  /** Display name of the client. */
   name?: string
-  /**
-   * Description of the client.
-   */
+  /** Description of the client. */
   description?: string
-  /**
-   * Whether the client can authenticate. Tokens of a disabled client are invalid.
-   */
+  /** Whether the client can authenticate. Tokens of a disabled client are invalid. */
   enabled: boolean
-  /**
-   * Confidential clients hold a secret; Public clients have none.
-   */
+  /** Confidential clients hold a secret; Public clients have none. */
   type: 'Confidential' | 'Public'
   clientSecret?: ClientSecret
   /**
    * Allowed redirect URIs, compared as exact strings.
-   *
-   * @maxItems 64
    *
    * Items: An absolute URI without wildcard, fragment or user part. The scheme is https, http on a loopback host, or a private-use scheme with a dot (RFC 8252).
    */
@@ -38,19 +24,13 @@ export interface ClientSpec {
   /**
    * Origins that browsers may call from (CORS). The value + means the origins of redirectUris.
    *
-   * @maxItems 64
-   *
    * Items: An origin (scheme://host with an optional port, in lower case) or +.
    */
   webOrigins?: string[]
-  /**
-   * Whether tokens of this client contain all roles of the user. With false, they contain only allowedRoles.
-   */
+  /** Whether tokens of this client contain all roles of the user. With false, they contain only allowedRoles. */
   fullScopeAllowed: boolean
   /**
    * Roles that tokens of this client may contain, including their composites. Used if fullScopeAllowed is false.
-   *
-   * @maxItems 512
    *
    * Items: Name of a role.
    */
@@ -58,15 +38,11 @@ export interface ClientSpec {
   /**
    * OAuth grants that the client may use.
    *
-   * @maxItems 8
-   *
    * Items: A grant type.
    */
   grantTypes: ('password' | 'refresh_token')[]
   /**
    * Further audiences (aud) of the client's access tokens, such as ids of other clients. A Client of another namespace must list this client in acceptsTokensFrom.
-   *
-   * @maxItems 64
    *
    * Items: A client id, or the name of another audience.
    */
@@ -74,15 +50,11 @@ export interface ClientSpec {
   /**
    * Ids of clients in other namespaces that may name this client in their audiences.
    *
-   * @maxItems 256
-   *
    * Items: A client id.
    */
   acceptsTokensFrom?: string[]
   /**
    * Scopes that are always granted. profile and email add their claims to tokens and userinfo.
-   *
-   * @maxItems 64
    *
    * Items: A scope name.
    */
@@ -90,27 +62,17 @@ export interface ClientSpec {
   /**
    * Scopes that are granted on request.
    *
-   * @maxItems 64
-   *
    * Items: A scope name.
    */
   optionalScopes?: string[]
-  /**
-   * Lifetime of this client's access tokens, in seconds. Absent means the lifetime that the realm sets.
-   */
+  /** Lifetime of this client's access tokens, in seconds. Absent means the lifetime that the realm sets. */
   accessTokenLifetimeSeconds?: number
-  /**
-   * The typ header of access tokens. Some frameworks refuse at+jwt by default; use JWT for them.
-   */
+  /** The typ header of access tokens. Some frameworks refuse at+jwt by default; use JWT for them. */
   accessTokenType: 'at+jwt' | 'JWT'
 }
-/**
- * The Realm of this resource. Immutable.
- */
+/** The Realm of this resource. Immutable. */
 export interface ClientRealmRef {
-  /**
-   * metadata.name of the Realm.
-   */
+  /** metadata.name of the Realm. */
   name: string
   /**
    * Namespace of the Realm. The Realm must admit the namespace of this resource (spec.allowedNamespaces). Absent means the same namespace.
@@ -123,84 +85,48 @@ export interface ClientRealmRef {
 export interface ClientSecret {
   secretRef?: ClientSecretRef
   generate?: ClientGeneratedSecret
-  /**
-   * Seconds in which the previous client secret stays valid after a rotation.
-   */
+  /** Seconds in which the previous client secret stays valid after a rotation. */
   previousValidSeconds: number
 }
-/**
- * A Secret in the same namespace with the client secret (at least 16 characters).
- */
+/** A Secret in the same namespace with the client secret (at least 16 characters). */
 export interface ClientSecretRef {
-  /**
-   * Name of the Secret.
-   */
+  /** Name of the Secret. */
   name: string
-  /**
-   * Entry of the Secret with the client secret.
-   */
+  /** Entry of the Secret with the client secret. */
   key: string
 }
 /**
  * The operator generates a Secret with the entries client_id, client_secret, issuer and token_endpoint, owned by this Client. Deleting that Secret rotates the client secret.
  */
 export interface ClientGeneratedSecret {
-  /**
-   * Name of the generated Secret. It defaults to <metadata.name>-client.
-   */
+  /** Name of the generated Secret. It defaults to <metadata.name>-client. */
   secretName?: string
 }
 
-/**
- * The observed state, written by the operator.
- */
+/** The observed state, written by the operator. */
 export interface ClientStatus {
-  /**
-   * The generation of spec that this status describes.
-   */
+  /** The generation of spec that this status describes. */
   observedGeneration?: number
-  /**
-   * The Secret, in the same namespace, with the client secret in use.
-   */
+  /** The Secret, in the same namespace, with the client secret in use. */
   secretName?: string
-  /**
-   * Time until which the previous client secret is valid.
-   */
+  /** Time until which the previous client secret is valid. */
   previousSecretValidUntil?: string
-  /**
-   * Ready.
-   *
-   * @maxItems 32
-   */
+  /** Ready. */
   conditions?: ClientCondition[]
 }
-/**
- * One condition, as metav1.Condition.
- */
+/** One condition, as metav1.Condition. */
 export interface ClientCondition {
-  /**
-   * Type of the condition.
-   */
+  /** Type of the condition. */
   type: string
-  /**
-   * Status of the condition.
-   */
+  /** Status of the condition. */
   status: 'True' | 'False' | 'Unknown'
-  /**
-   * Reason as a stable CamelCase constant.
-   */
+  /** Reason as a stable CamelCase constant. */
   reason: string
-  /**
-   * Explanation in plain text.
-   */
+  /** Explanation in plain text. */
   message: string
-  /**
-   * The generation of spec that the condition describes.
-   */
+  /** The generation of spec that the condition describes. */
   observedGeneration?: number
-  /**
-   * When the status of the condition last changed.
-   */
+  /** When the status of the condition last changed. */
   lastTransitionTime: string
 }
 

@@ -1,9 +1,7 @@
 // Generated from crds/roleassignments.yaml by "npm run generate". Do not edit.
 // Fields with a default are required, because objects are read after defaulting.
 
-/**
- * The requested assignment.
- */
+/** The requested assignment. */
 export interface RoleAssignmentSpec {
   realmRef: RoleAssignmentRealmRef
   subject: RoleAssignmentSubject
@@ -16,125 +14,77 @@ export interface RoleAssignmentSpec {
    * Items: Name of a role.
    */
   roles: [string, ...string[]]
-  /**
-   * Reason for the request. Approvers read it.
-   */
+  /** Reason for the request. Approvers read it. */
   reason?: string
   /**
    * User name of the requester, who cannot decide on this request. It must be the user name of the account that writes spec, unless that account holds the verb request-on-behalf.
    */
   requestedBy: string
-  /**
-   * Time at which the roles end (RFC 3339).
-   */
+  /** Time at which the roles end (RFC 3339). */
   expiresAt?: string
-  /**
-   * Lifetime of the roles, in seconds from the grant.
-   */
+  /** Lifetime of the roles, in seconds from the grant. */
   durationSeconds?: number
 }
-/**
- * The Realm of this resource. Immutable.
- */
+/** The Realm of this resource. Immutable. */
 export interface RoleAssignmentRealmRef {
-  /**
-   * metadata.name of the Realm.
-   */
+  /** metadata.name of the Realm. */
   name: string
   /**
    * Namespace of the Realm. The Realm must admit the namespace of this resource (spec.allowedNamespaces). Absent means the same namespace.
    */
   namespace?: string
 }
-/**
- * The user or group that receives the roles. Immutable.
- */
+/** The user or group that receives the roles. Immutable. */
 export interface RoleAssignmentSubject {
   /**
    * User is a User in the namespace of this object. Group is default-roles-<realm> (every user of the realm), allowed only in the Realm's own namespace.
    */
   kind: 'User' | 'Group'
-  /**
-   * metadata.name of the User, or default-roles-<realm>.
-   */
+  /** metadata.name of the User, or default-roles-<realm>. */
   name: string
 }
 
-/**
- * Decisions of approvers, and the observed state, written by the operator.
- */
+/** Decisions of approvers, and the observed state, written by the operator. */
 export interface RoleAssignmentStatus {
-  /**
-   * The generation of spec that this status describes.
-   */
+  /** The generation of spec that this status describes. */
   observedGeneration?: number
   /**
    * Decisions, one entry for each approver. Approvers write the entries; the operator only removes outdated entries.
-   *
-   * @maxItems 16
    */
   approvals?: RoleAssignmentApproval[]
   granted?: RoleAssignmentGranted
-  /**
-   * Approvers write Approved and Denied; the operator writes Ready.
-   *
-   * @maxItems 32
-   */
+  /** Approvers write Approved and Denied; the operator writes Ready. */
   conditions?: RoleAssignmentCondition[]
 }
-/**
- * One decision.
- */
+/** One decision. */
 export interface RoleAssignmentApproval {
-  /**
-   * User name of the approver, who writes the entry.
-   */
+  /** User name of the approver, who writes the entry. */
   approver: string
-  /**
-   * Approved or Denied. One Denied denies the request.
-   */
+  /** Approved or Denied. One Denied denies the request. */
   decision: 'Approved' | 'Denied'
-  /**
-   * metadata.generation of the object that the approver saw. The decision counts only for this generation.
-   */
+  /** metadata.generation of the object that the approver saw. The decision counts only for this generation. */
   observedGeneration: number
-  /**
-   * metadata.uid of the object that the approver saw. The decision counts only for this uid.
-   */
+  /** metadata.uid of the object that the approver saw. The decision counts only for this uid. */
   observedUID: string
-  /**
-   * Comment of the approver.
-   */
+  /** Comment of the approver. */
   comment?: string
-  /**
-   * Time of the decision as the approver states it. The audit log uses the operator's clock.
-   */
+  /** Time of the decision as the approver states it. The audit log uses the operator's clock. */
   decidedAt?: string
 }
 /**
  * The operator's record of the request and its grant. resolvedAt is absent until realm, subject and roles of this generation are found.
  */
 export interface RoleAssignmentGranted {
-  /**
-   * The generation that this record describes. serving may come from a former generation.
-   */
+  /** The generation that this record describes. serving may come from a former generation. */
   generation: number
-  /**
-   * metadata.uid of the Realm.
-   */
+  /** metadata.uid of the Realm. */
   realmUID?: string
-  /**
-   * metadata.uid of the User; absent for a Group.
-   */
+  /** metadata.uid of the User; absent for a Group. */
   subjectUID?: string
-  /**
-   * The sub of the User; absent for a Group.
-   */
+  /** The sub of the User; absent for a Group. */
   sub?: string
   /**
    * The roles that spec lists in this generation.
-   *
-   * @maxItems 64
    *
    * Items: Name of a role.
    */
@@ -142,148 +92,86 @@ export interface RoleAssignmentGranted {
   /**
    * The roles with their composites at resolvedAt, without roles that the realm removed later. A decision covers these roles.
    *
-   * @maxItems 1024
-   *
    * Items: Name of a role.
    */
   roles?: string[]
-  /**
-   * Expiry that the request asks for. Absent means no expiry, or the expiry that durationSeconds sets.
-   */
+  /** Expiry that the request asks for. Absent means no expiry, or the expiry that durationSeconds sets. */
   expiresAt?: string
-  /**
-   * Lifetime of the roles that the request asks for, in seconds from the grant.
-   */
+  /** Lifetime of the roles that the request asks for, in seconds from the grant. */
   durationSeconds?: number
-  /**
-   * Number of approvals that this generation requires, the highest value that the realm set since resolvedAt.
-   */
+  /** Number of approvals that this generation requires, the highest value that the realm set since resolvedAt. */
   requiredApprovals?: number
-  /**
-   * Time at which realm, subject and roles were first found.
-   */
+  /** Time at which realm, subject and roles were first found. */
   resolvedAt?: string
   /**
    * Reason why no decision on this generation counts. RealmReplaced and SubjectReplaced mean another object with the same name. DecisionUnproven means other content with the same generation.
    */
   startsOver?: 'RealmReplaced' | 'SubjectReplaced' | 'DecisionUnproven'
-  /**
-   * The final outcome of this generation. Ended means an expired grant, TimedOut an undecided request.
-   */
+  /** The final outcome of this generation. Ended means an expired grant, TimedOut an undecided request. */
   outcome?: 'Denied' | 'Ended' | 'TimedOut'
-  /**
-   * Approvals that do not count for the generation that they name.
-   *
-   * @maxItems 64
-   */
+  /** Approvals that do not count for the generation that they name. */
   uncounted?: RoleAssignmentUncounted[]
   serving?: RoleAssignmentServing
 }
-/**
- * One approval.
- */
+/** One approval. */
 export interface RoleAssignmentUncounted {
-  /**
-   * User name of the approver.
-   */
+  /** User name of the approver. */
   approver: string
-  /**
-   * The generation that the approval names.
-   */
+  /** The generation that the approval names. */
   generation: number
   /**
    * DecidedTooEarly means that realm, subject or roles were not found when the operator read the decision. DecisionUnproven means that the admission policies were not in force.
    */
   reason: 'DecidedTooEarly' | 'DecisionUnproven'
 }
-/**
- * The grant in force. Changes of spec and realm can reduce it; only a new grant extends it.
- */
+/** The grant in force. Changes of spec and realm can reduce it; only a new grant extends it. */
 export interface RoleAssignmentServing {
-  /**
-   * The generation that was granted.
-   */
+  /** The generation that was granted. */
   generation: number
-  /**
-   * metadata.uid of the Realm.
-   */
+  /** metadata.uid of the Realm. */
   realmUID: string
-  /**
-   * metadata.uid of the User; absent for a Group.
-   */
+  /** metadata.uid of the User; absent for a Group. */
   subjectUID?: string
-  /**
-   * The sub of the User; absent for a Group.
-   */
+  /** The sub of the User; absent for a Group. */
   sub?: string
   /**
    * The roles that are served.
    *
-   * @maxItems 1024
-   *
    * Items: Name of a role.
    */
   roles: string[]
-  /**
-   * Time of the grant.
-   */
+  /** Time of the grant. */
   grantedAt: string
-  /**
-   * Expiry of the grant. Absent means no expiry.
-   */
+  /** Expiry of the grant. Absent means no expiry. */
   expiresAt?: string
-  /**
-   * Whether approvers decided on this grant.
-   */
+  /** Whether approvers decided on this grant. */
   governed: boolean
   /**
    * The approvers of this grant. Empty if no approval was required.
    *
-   * @maxItems 32
-   *
    * Items: User name of an approver.
    */
   approvers: string[]
-  /**
-   * Whether the grant is suspended because the realm or the subject is missing.
-   */
+  /** Whether the grant is suspended because the realm or the subject is missing. */
   paused?: boolean
 }
-/**
- * One condition, as metav1.Condition.
- */
+/** One condition, as metav1.Condition. */
 export interface RoleAssignmentCondition {
-  /**
-   * Type of the condition.
-   */
+  /** Type of the condition. */
   type: string
-  /**
-   * Status of the condition.
-   */
+  /** Status of the condition. */
   status: 'True' | 'False' | 'Unknown'
-  /**
-   * Reason as a stable CamelCase constant.
-   */
+  /** Reason as a stable CamelCase constant. */
   reason: string
-  /**
-   * Explanation in plain text.
-   */
+  /** Explanation in plain text. */
   message?: string
-  /**
-   * The generation of spec that the condition describes.
-   */
+  /** The generation of spec that the condition describes. */
   observedGeneration?: number
-  /**
-   * When the status of the condition last changed.
-   */
+  /** When the status of the condition last changed. */
   lastTransitionTime?: string
-  /**
-   * User name of the approver, on Approved and Denied.
-   */
+  /** User name of the approver, on Approved and Denied. */
   decidedBy?: string
-  /**
-   * metadata.uid of the object that the approver saw, on Approved and Denied.
-   */
+  /** metadata.uid of the object that the approver saw, on Approved and Denied. */
   observedUID?: string
 }
 

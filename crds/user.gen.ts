@@ -1,44 +1,28 @@
 // Generated from crds/users.yaml by "npm run generate". Do not edit.
 // Fields with a default are required, because objects are read after defaulting.
 
-/**
- * The desired state of the user.
- */
+/** The desired state of the user. */
 export interface UserSpec {
   realmRef: UserRealmRef
   /**
    * Login name, unique in the realm without regard to case. Immutable. Names that begin with system: are reserved.
    */
   username: string
-  /**
-   * Email address of the user.
-   */
+  /** Email address of the user. */
   email?: string
-  /**
-   * Whether the email address is verified.
-   */
+  /** Whether the email address is verified. */
   emailVerified: boolean
-  /**
-   * Given name.
-   */
+  /** Given name. */
   firstName?: string
-  /**
-   * Family name.
-   */
+  /** Family name. */
   lastName?: string
-  /**
-   * Whether the user can log in. Tokens of a disabled user are invalid.
-   */
+  /** Whether the user can log in. Tokens of a disabled user are invalid. */
   enabled: boolean
   passwordSecretRef?: UserPasswordSecretRef
-  /**
-   * Further attributes of the user, each with a list of values.
-   */
+  /** Further attributes of the user, each with a list of values. */
   attributes?: {
     /**
      * Values of one attribute.
-     *
-     * @maxItems 32
      *
      * Items: One value.
      */
@@ -49,79 +33,45 @@ export interface UserSpec {
    */
   subject?: string
 }
-/**
- * The Realm of this resource. Immutable.
- */
+/** The Realm of this resource. Immutable. */
 export interface UserRealmRef {
-  /**
-   * metadata.name of the Realm.
-   */
+  /** metadata.name of the Realm. */
   name: string
   /**
    * Namespace of the Realm. The Realm must admit the namespace of this resource (spec.allowedNamespaces). Absent means the same namespace.
    */
   namespace?: string
 }
-/**
- * The Secret, in the same namespace, with the password. Absent means that the user cannot log in.
- */
+/** The Secret, in the same namespace, with the password. Absent means that the user cannot log in. */
 export interface UserPasswordSecretRef {
-  /**
-   * Name of the Secret.
-   */
+  /** Name of the Secret. */
   name: string
-  /**
-   * Entry of the Secret with the password. One trailing newline is dropped.
-   */
+  /** Entry of the Secret with the password. One trailing newline is dropped. */
   key: string
 }
 
-/**
- * The observed state, written by the operator.
- */
+/** The observed state, written by the operator. */
 export interface UserStatus {
-  /**
-   * The generation of spec that this status describes.
-   */
+  /** The generation of spec that this status describes. */
   observedGeneration?: number
-  /**
-   * The sub of the user's tokens.
-   */
+  /** The sub of the user's tokens. */
   subject?: string
-  /**
-   * Ready.
-   *
-   * @maxItems 32
-   */
+  /** Ready. */
   conditions?: UserCondition[]
 }
-/**
- * One condition, as metav1.Condition.
- */
+/** One condition, as metav1.Condition. */
 export interface UserCondition {
-  /**
-   * Type of the condition.
-   */
+  /** Type of the condition. */
   type: string
-  /**
-   * Status of the condition.
-   */
+  /** Status of the condition. */
   status: 'True' | 'False' | 'Unknown'
-  /**
-   * Reason as a stable CamelCase constant.
-   */
+  /** Reason as a stable CamelCase constant. */
   reason: string
-  /**
-   * Explanation in plain text.
-   */
+  /** Explanation in plain text. */
   message: string
-  /**
-   * The generation of spec that the condition describes.
-   */
+  /** The generation of spec that the condition describes. */
   observedGeneration?: number
-  /**
-   * When the status of the condition last changed.
-   */
+  /** When the status of the condition last changed. */
   lastTransitionTime: string
 }
 

@@ -20,8 +20,8 @@ export async function typesOf({ kind, plural, apiVersion, schema }: KindSchema):
     `// Generated from crds/${plural}.yaml by "npm run generate". Do not edit.`,
     `// Fields with a default are required, because objects are read after defaulting.`,
     '',
-    await compile(spec as object, `${kind}Spec`, options),
-    await compile(status as object, `${kind}Status`, options),
+    onOneLine(await compile(spec as object, `${kind}Spec`, options)),
+    onOneLine(await compile(status as object, `${kind}Status`, options)),
     `/** ${schema.description} */`,
     `export interface ${kind}<Metadata = { name: string; namespace: string }> {`,
     `  apiVersion: '${apiVersion}'`,
@@ -35,6 +35,13 @@ export async function typesOf({ kind, plural, apiVersion, schema }: KindSchema):
 }
 
 const STYLE = { semi: false, singleQuote: true, printWidth: 120, trailingComma: 'all' } as const
+
+/** Docstrings of one sentence take one line, as in the rest of the code. The bounds of lists are in the reference. */
+function onOneLine(types: string): string {
+  return types
+    .replaceAll(/\n +\*\n +\* @maxItems \d+(?=\n)/g, '')
+    .replaceAll(/\/\*\*\n +\* (.{1,108})\n +\*\//g, '/** $1 */')
+}
 
 /** A copy in which each group has a title (the name of its type) and fields with a default are required. */
 function named(kind: string, property: string, schema: StructuralSchema, names: Set<string>): StructuralSchema {
