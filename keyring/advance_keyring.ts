@@ -1,10 +1,7 @@
-import type { SigningAlgorithm } from './jws.ts'
 import { generateEncryptionKey, generateRefreshKey, generateSigningKey } from './generate.ts'
-import type { Keyring } from './keyring.ts'
+import type { SigningAlgorithm } from './jws.ts'
+import type { Keyring, TokenKey } from './keyring.ts'
 import {
-  addEncryptionKey,
-  addRefreshKey,
-  addSigningKey,
   planEncryption,
   planRefresh,
   planSigning,
@@ -16,16 +13,16 @@ import {
 } from './rotation.ts'
 
 export interface Advance {
-  /** The same object when there is nothing to write. */
+  /** The same object when nothing has to be written. */
   keyring: Keyring
   changes: (KeyChange | { kind: NewKey['kind']; key: string; step: 'created' })[]
   recheckAt?: Date
 }
 
 /**
- * Takes every kind of key one step further and makes the keys that are wanted. The caller writes the keyring, records
- * the versions in it, and calls again with those in `settings.seen`, until nothing changes: an encryption key is
- * written, then recorded, then used.
+ * Takes the keys of each kind one step further and creates the keys that are due. The caller writes the keyring, records
+ * its encryption key versions, and calls again with those in `settings.seen`, until nothing changes: an encryption key
+ * is first written, then recorded, then used.
  */
 export async function advanceKeyring(
   keyring: Keyring,
@@ -36,31 +33,38 @@ export async function advanceKeyring(
 ): Promise<Advance> {
   const changes: Advance['changes'] = []
   const rechecks: number[] = []
-  let present = keyring
-  const carryOut = async (plan: Plan) => {
-    present = plan.keyring
+  let current = keyring
+  const carryOut = async (plan: Plan): Promise<void> => {
+    current = plan.keyring
     changes.push(...plan.changes)
     if (plan.recheckAt) rechecks.push(plan.recheckAt.getTime())
     if (!plan.newKey) return
-    const made = await makeKey(present, plan.newKey, now)
-    present = made.keyring
-    changes.push({ kind: plan.newKey.kind, key: made.key, step: 'created' })
+    const created = await addNewKey(current, plan.newKey, now)
+    current = created.keyring
+    changes.push({ kind: plan.newKey.kind, key: created.key, step: 'created' })
   }
-  await carryOut(planSigning(present, algorithm, now, liveReplicas, settings))
-  await carryOut(planRefresh(present, now, liveReplicas, settings))
-  await carryOut(planEncryption(present, now, liveReplicas, settings))
-  return { keyring: present, changes, ...(rechecks.length > 0 && { recheckAt: new Date(Math.min(...rechecks)) }) }
+  await carryOut(planSigning(current, algorithm, now, liveReplicas, settings))
+  await carryOut(planRefresh(current, now, liveReplicas, settings))
+  await carryOut(planEncryption(current, now, liveReplicas, settings))
+  return { keyring: current, changes, ...(rechecks.length > 0 && { recheckAt: new Date(Math.min(...rechecks)) }) }
 }
 
-async function makeKey(keyring: Keyring, wanted: NewKey, now: Date): Promise<{ keyring: Keyring; key: string }> {
-  if (wanted.kind === 'signing') {
-    const key = await generateSigningKey(wanted.alg, now)
-    return { keyring: addSigningKey(keyring, wanted, key), key: key.kid }
+/** Creates a planned key. The demand that it answers is recorded, so that one annotation value rotates once. */
+async function addNewKey(keyring: Keyring, planned: NewKey, now: Date): Promise<{ keyring: Keyring; key: string }> {
+  const { kind, state, onDemand } = planned
+  const rotated = onDemand ? { ...keyring.rotated, [kind]: onDemand } : keyring.rotated
+  if (kind === 'signing') {
+    const key = inState(state, await generateSigningKey(planned.alg, now))
+    return { keyring: { ...keyring, rotated, signing: [...keyring.signing, key] }, key: key.kid }
   }
-  if (wanted.kind === 'refresh') {
-    const key = generateRefreshKey(now)
-    return { keyring: addRefreshKey(keyring, wanted, key), key: key.kid }
+  if (kind === 'refresh') {
+    const key = inState(state, generateRefreshKey(now))
+    return { keyring: { ...keyring, rotated, refresh: [...keyring.refresh, key] }, key: key.kid }
   }
-  const key = generateEncryptionKey(wanted.version, now)
-  return { keyring: addEncryptionKey(keyring, wanted, key), key: String(key.version) }
+  const key = generateEncryptionKey(planned.version, now)
+  return { keyring: { ...keyring, rotated, encryption: [...keyring.encryption, key] }, key: String(key.version) }
+}
+
+function inState<Key extends TokenKey>(state: 'pending' | 'active', key: Key): Key {
+  return state === 'active' ? { ...key, state, activatedAt: key.createdAt } : key
 }

@@ -1,24 +1,24 @@
 import type { EncryptionKey, KeyKind, Keyring } from './keyring.ts'
 
-/** An encryption key version that was seen once, as Postgres and `Realm.status.keys` hold it. */
+/** An encryption key version that was recorded once, as Postgres and `Realm.status.keys` hold it. */
 export interface SeenVersion {
-  /** Encryption when absent. Other kinds come and go, and are no matter of continuity. */
+  /** Encryption when absent. Other kinds are ignored: their keys expire. */
   kind?: KeyKind
   version: number
   fingerprint: string
   state: string
 }
 
-/** Whether a keyring may take the place of the one before; the message is for the condition `KeysReady`. */
+/** Whether a keyring may replace the former one; the message is for the condition `KeysReady`. */
 export type Continuity =
   | { outcome: 'ok' }
   | { outcome: 'KeyringLost' | 'KeyringRolledBack'; message: string; missing: SeenVersion[] }
 
 /**
- * Compares a keyring (undefined: there is none) with every version ever seen. A version that is missing or has other
- * bytes means a backup, a wrong Secret or an accident: stored values would become unreadable without anybody having
- * decided so. `acceptedLoss` are fingerprints whose loss the owner of the realm has accepted. Versions that were never
- * seen are accepted. A version whose destruction was seen has no bytes to lose; see `withTombstones`.
+ * Compares a keyring (undefined: there is none) with every recorded version. A version that is missing or has other
+ * bytes means a restored backup, a wrong Secret or an accident, and stored values would become unreadable without a
+ * decision. `acceptedLoss` lists fingerprints whose loss the owner of the realm has accepted. Versions that were never
+ * recorded are accepted. A version recorded as destroyed has no bytes to lose; see `withTombstones`.
  */
 export function checkContinuity(
   keyring: Keyring | undefined,
@@ -30,15 +30,15 @@ export function checkContinuity(
   const missing = expected.filter((version) => isLost(version, present.get(version.version)))
   if (missing.length === 0) return { outcome: 'ok' }
 
-  // With not one known version left, what is there is no older state of the keyring but another one, or none.
+  // Without any recorded version, it is not an older state of the keyring but another one, or none.
   const isOlderState = expected.some(({ version }) => present.has(version))
   const outcome = isOlderState ? 'KeyringRolledBack' : 'KeyringLost'
   return { outcome, message: explain(keyring, missing, present), missing }
 }
 
 /**
- * The keyring with every destruction that was seen carried out: a restored backup must not bring a destroyed key back,
- * and a tombstone that it lacks is put back. Returns the same object when there was nothing to do.
+ * The keyring with every recorded destruction applied: a restored backup must not bring a destroyed key back, and a
+ * missing tombstone is added again. Returns the same object when nothing changes.
  */
 export function withTombstones(keyring: Keyring, seen: readonly SeenVersion[], now: Date): Keyring {
   const destroyed = new Map(
@@ -52,10 +52,10 @@ export function withTombstones(keyring: Keyring, seen: readonly SeenVersion[], n
   if (!revived && absent.length === 0) return keyring
 
   const kept = keyring.encryption.map((key) => {
-    const tombstone = destroyed.get(key.version)
-    return tombstone && key.state !== 'destroyed' ? buried(key, tombstone, now) : key
+    const recorded = destroyed.get(key.version)
+    return recorded && key.state !== 'destroyed' ? tombstone(key, recorded, now) : key
   })
-  const added = absent.map((each) => buried({ version: each.version, createdAt: now.toISOString() }, each, now))
+  const added = absent.map((each) => tombstone({ version: each.version, createdAt: now.toISOString() }, each, now))
   return { ...keyring, encryption: [...kept, ...added].toSorted((a, b) => a.version - b.version) }
 }
 
@@ -68,7 +68,7 @@ function isLost(seen: SeenVersion, present: EncryptionKey | undefined): boolean 
   return present.fingerprint !== seen.fingerprint
 }
 
-function buried(
+function tombstone(
   { version, createdAt }: Pick<EncryptionKey, 'version' | 'createdAt'>,
   { fingerprint }: SeenVersion,
   now: Date,

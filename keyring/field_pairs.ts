@@ -4,14 +4,14 @@ export interface RememberedFields {
   keyring: Keyring
   /** Fields that may be served, new ones included once `keyring` is written. */
   served: FieldPair[]
-  /** Fields that contradict what is remembered (`FieldTagReused`), with the reason for the reader of the condition. */
+  /** Fields that contradict a recorded pair (`FieldTagReused`), with the message for the condition. */
   refused: (FieldPair & { message: string })[]
   changed: boolean
 }
 
 /**
- * Adds fields that are new to the pairs a keyring remembers. A field keeps its tag and binding, and a tag its field,
- * for ever, removed fields included: a role that was granted for one field must never come to open another.
+ * Adds new fields to the pairs of a keyring. A field keeps its tag and binding, and a tag its field, for ever, removed
+ * fields included: a role that was granted for one field must never give access to another.
  */
 export function rememberFields(keyring: Keyring, fields: readonly FieldPair[]): RememberedFields {
   const pairs = [...keyring.fields]

@@ -1,6 +1,5 @@
 import { CompactSign, compactVerify, errors, type CryptoKey } from 'jose'
-import { decodeBase64url } from './base64url.ts'
-import { isJsonObject, parseStrictJson } from './strict_json.ts'
+import { decodeBase64url, isJsonObject, parseStrictJson } from './strict_parsing.ts'
 
 /** Signature algorithms a realm may choose (RFC 7518 section 3.1, RFC 8037; EdDSA is Ed25519 only). */
 export const SIGNING_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const

@@ -85,3 +85,17 @@ export function emptyKeyring(realm: string, owner: { namespace: string; name: st
 export function serializeKeyring(keyring: Keyring): Buffer {
   return Buffer.from(`${JSON.stringify(keyring, undefined, 1)}\n`, 'utf8')
 }
+
+/** The label of keyring Secrets. A resource cannot reference a Secret that carries it. */
+export const KEYRING_LABEL = 'realmkeeper.io/keyring'
+
+/** On a keyring Secret: `namespace/name` of the Realm that takes the keyring over. */
+export const KEYRING_OWNER_ANNOTATION = 'realmkeeper.io/keyring-owner'
+
+/** The only entry of a keyring Secret. */
+export const KEYRING_ENTRY = 'keyring.json'
+
+/** Name of the Secret that holds the keyring of a realm. */
+export function keyringSecretName(realm: string): string {
+  return `realm-${realm}-keyring`
+}

@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, importJWK, importSPKI, type CryptoKey as PublicKey, type JWK } from 'jose'
 import { parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
 import { generatePrivateJwk, publicMembers } from './signing_jwk.ts'
-import { isJsonObject, parseStrictJson } from './strict_json.ts'
+import { isJsonObject, parseStrictJson } from './strict_parsing.ts'
 
 // A license is a compact JWS, EdDSA only, `typ: rk-license+jwt`, claims iss, realm, features, exp, jti.
 

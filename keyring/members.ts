@@ -1,5 +1,4 @@
-import { decodeBase64url } from './base64url.ts'
-import { isJsonObject } from './strict_json.ts'
+import { decodeBase64url, isJsonObject } from './strict_parsing.ts'
 
 /**
  * A keyring cannot be used as it is. The message names the part and what to do; it quotes no content and carries no

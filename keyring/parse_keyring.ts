@@ -3,6 +3,7 @@ import { fingerprint } from './derivation.ts'
 import { SIGNING_ALGORITHMS } from './jws.ts'
 import {
   ENCRYPTION_STATES,
+  KEYRING_ENTRY,
   MAX_ENCRYPTION_KEYS,
   MAX_FIELD_PAIRS,
   MAX_KEY_VERSION,
@@ -31,7 +32,7 @@ import {
   type Members,
 } from './members.ts'
 import { readPrivateJwk } from './signing_jwk.ts'
-import { parseStrictJsonBytes, StrictJsonError } from './strict_json.ts'
+import { parseStrictJsonBytes, StrictJsonError } from './strict_parsing.ts'
 
 /**
  * Reads the bytes of `keyring.json` and checks everything that can be checked without other sources: every key of the
@@ -39,11 +40,11 @@ import { parseStrictJsonBytes, StrictJsonError } from './strict_json.ts'
  * @throws KeyringError; its message names the member and never its value
  */
 export async function parseKeyring(bytes: Uint8Array, realm: string): Promise<Keyring> {
-  if (bytes.length === 0) throw new KeyringError('keyring.json is empty')
+  if (bytes.length === 0) throw new KeyringError(`${KEYRING_ENTRY} is empty`)
   if (bytes.length > MAX_KEYRING_BYTES) throw new KeyringError(`keyring.json is over ${MAX_KEYRING_BYTES} bytes`)
   const top = readObject(
     parseJson(bytes),
-    'keyring.json',
+    KEYRING_ENTRY,
     ['formatVersion', 'realm', 'owner', 'fields', 'signing', 'refresh', 'encryption'],
     ['rotated'],
   )

@@ -12,7 +12,7 @@ import {
   type SigningKey,
   type TokenKey,
 } from './keyring.ts'
-import { planTokenKeys, type TokenKeyChange } from './token_key_rotation.ts'
+import { planTokenKeys, type TokenKeyChange, type TokenKeyPlan } from './token_key_rotation.ts'
 
 /** A live server process and the names of the keys it holds: kids, and fingerprints of encryption keys. */
 export interface ReplicaKeys {
@@ -28,13 +28,13 @@ export interface RotationSettings {
   sessionLifetimeSeconds: number
   /** Values of the annotations `realmkeeper.io/rotate-<kind>`; each new value rotates once. */
   rotate?: Partial<Record<KeyKind, string>>
-  /** Encryption key versions recorded by now. A version is used only after it was recorded. */
+  /** The encryption key versions recorded so far. A version is used only after it was recorded. */
   seen: readonly SeenVersion[]
-  /** Field encryption has yet to begin in this realm: no first encryption key is made. */
+  /** Field encryption has not begun in this realm: no first encryption key is created. */
   encryptionAwaited?: boolean
 }
 
-/** A key that has to be made and put into the keyring with `addSigningKey` and its like. */
+/** A key to create and to add to the keyring. */
 export type NewKey =
   | { kind: 'signing'; alg: SigningAlgorithm; state: 'pending' | 'active'; onDemand?: string }
   | { kind: 'refresh'; state: 'pending' | 'active'; onDemand?: string }
@@ -47,21 +47,21 @@ export interface KeyChange {
   step: TokenKeyChange['step'] | 'primary' | 'decrypt_only'
 }
 
-/** What is to be done now. `keyring` is the same object when it has not to be written. */
+/** The next step. `keyring` is the same object when nothing has to be written. */
 export interface Plan {
   keyring: Keyring
   changes: KeyChange[]
   newKey?: NewKey
-  /** When the plan should be made again without any other cause. */
+  /** When to plan again if nothing else happens. */
   recheckAt?: Date
 }
 
-/** JWKS max-age: clients do not fetch sooner, so a key that was published less long ago may be unknown to them. */
+/** `max-age` of the JWK Set: clients fetch no sooner, so they may not know a key that was published more recently. */
 export const JWKS_MAX_AGE_SECONDS = 300
 const REPLICA_POLL_SECONDS = 5
 const DAY_SECONDS = 86_400
 
-/** The next step of the signing keys. Changing the realm's algorithm starts a new key as a due period does. */
+/** The next step of the signing keys. A change of the realm's algorithm starts a new key, as the end of a period does. */
 export function planSigning(
   keyring: Keyring,
   algorithm: SigningAlgorithm,
@@ -70,31 +70,20 @@ export function planSigning(
   settings: RotationSettings,
 ): Plan {
   const planned = planTokenKeys<SigningKey>(keyring.signing, {
-    now,
+    ...tokenKeyRules(keyring, 'signing', now, liveReplicas, settings),
     isWanted: ({ alg }) => alg === algorithm,
-    isHeld: ({ kid }) => heldByAll(liveReplicas, kid),
     publishSeconds: JWKS_MAX_AGE_SECONDS,
-    pollSeconds: REPLICA_POLL_SECONDS,
-    periodSeconds: settings.signingKeyPeriodDays * DAY_SECONDS,
     tokenLifetimeSeconds: settings.accessTokenLifetimeSeconds,
-    isDemanded: demanded(keyring, 'signing', settings) !== undefined,
-    maxKeys: MAX_TOKEN_KEYS,
   })
-  const newKey: NewKey | undefined = planned.newKeyState && {
-    kind: 'signing',
-    alg: algorithm,
-    state: planned.newKeyState,
-    ...onDemand(keyring, 'signing', settings),
-  }
+  const { newKeyState: state } = planned
   return {
+    ...steps(planned, 'signing'),
     keyring: planned.changed ? { ...keyring, signing: planned.keys } : keyring,
-    changes: planned.changes.map((change) => ({ kind: 'signing', ...change })),
-    ...(newKey && { newKey }),
-    ...(planned.recheckAt && { recheckAt: planned.recheckAt }),
+    ...(state && { newKey: { kind: 'signing', alg: algorithm, state, ...onDemand(keyring, 'signing', settings) } }),
   }
 }
 
-/** The next step of the refresh keys: as signing keys, but nobody outside has to learn of them first. */
+/** The next step of the refresh keys: as signing keys, but not published first, because only this server reads them. */
 export function planRefresh(
   keyring: Keyring,
   now: Date,
@@ -102,33 +91,45 @@ export function planRefresh(
   settings: RotationSettings,
 ): Plan {
   const planned = planTokenKeys<RefreshKey>(keyring.refresh, {
-    now,
+    ...tokenKeyRules(keyring, 'refresh', now, liveReplicas, settings),
     isWanted: () => true,
-    isHeld: ({ kid }) => heldByAll(liveReplicas, kid),
     publishSeconds: 0,
-    pollSeconds: REPLICA_POLL_SECONDS,
-    periodSeconds: settings.signingKeyPeriodDays * DAY_SECONDS,
     tokenLifetimeSeconds: settings.sessionLifetimeSeconds,
-    isDemanded: demanded(keyring, 'refresh', settings) !== undefined,
-    maxKeys: MAX_TOKEN_KEYS,
   })
-  const newKey: NewKey | undefined = planned.newKeyState && {
-    kind: 'refresh',
-    state: planned.newKeyState,
-    ...onDemand(keyring, 'refresh', settings),
-  }
+  const { newKeyState: state } = planned
   return {
+    ...steps(planned, 'refresh'),
     keyring: planned.changed ? { ...keyring, refresh: planned.keys } : keyring,
-    changes: planned.changes.map((change) => ({ kind: 'refresh', ...change })),
-    ...(newKey && { newKey }),
-    ...(planned.recheckAt && { recheckAt: planned.recheckAt }),
+    ...(state && { newKey: { kind: 'refresh', state, ...onDemand(keyring, 'refresh', settings) } }),
   }
 }
 
+/** The rules that signing and refresh keys share. */
+function tokenKeyRules(
+  keyring: Keyring,
+  kind: 'signing' | 'refresh',
+  now: Date,
+  liveReplicas: readonly ReplicaKeys[],
+  settings: RotationSettings,
+) {
+  return {
+    now,
+    isHeld: ({ kid }: TokenKey) => heldByAll(liveReplicas, kid),
+    pollSeconds: REPLICA_POLL_SECONDS,
+    periodSeconds: settings.signingKeyPeriodDays * DAY_SECONDS,
+    isDemanded: newDemand(keyring, kind, settings) !== undefined,
+    maxKeys: MAX_TOKEN_KEYS,
+  }
+}
+
+function steps({ changes, recheckAt }: Pick<TokenKeyPlan<TokenKey>, 'changes' | 'recheckAt'>, kind: KeyKind) {
+  return { changes: changes.map((change) => ({ kind, ...change })), ...(recheckAt && { recheckAt }) }
+}
+
 /**
- * The next step of the encryption keys. A key becomes primary only after its fingerprint was recorded (`settings.seen`),
- * and, but for the first one, when every live replica can decrypt with it: otherwise a replica would call a
- * ciphertext of another replica's unknown.
+ * The next step of the encryption keys. A key becomes primary only after its fingerprint was recorded (`settings.seen`)
+ * and, except for the first one, when every live replica holds it: otherwise one replica could not decrypt what another
+ * encrypts.
  */
 export function planEncryption(
   keyring: Keyring,
@@ -147,13 +148,13 @@ export function planEncryption(
 
   const dueAt =
     primary && secondsAfter(primary.primaryAt ?? primary.createdAt, settings.encryptionKeyPeriodDays * DAY_SECONDS)
-  const isWanted = !dueAt || dueAt <= now || demanded(keyring, 'encryption', settings) !== undefined
+  const isWanted = !dueAt || dueAt <= now || newDemand(keyring, 'encryption', settings) !== undefined
   const highest = Math.max(
     0,
     ...keyring.encryption.map(versionOf),
     ...settings.seen.filter(isEncryption).map(versionOf),
   )
-  // Tombstones stay for ever, so a full ring stays full: the present key goes on.
+  // Entries of destroyed keys stay for ever, so a full keyring stays full and its primary key stays in use.
   const isRoom = keyring.encryption.length < MAX_ENCRYPTION_KEYS && highest < MAX_KEY_VERSION
   if (!isWanted || !isRoom) return { keyring, changes: [], ...(isRoom && dueAt && { recheckAt: dueAt }) }
   const key = onDemand(keyring, 'encryption', settings)
@@ -185,39 +186,16 @@ function planPromotion(
   return { keyring: { ...keyring, encryption }, changes }
 }
 
-/** The keyring with the signing key that a plan asked for. The demand it answers is remembered: one value rotates once. */
-export function addSigningKey(keyring: Keyring, wanted: NewKey, key: SigningKey): Keyring {
-  return { ...answered(keyring, wanted), signing: [...keyring.signing, inState(wanted, key)] }
-}
-
-/** As addSigningKey, for a refresh key. */
-export function addRefreshKey(keyring: Keyring, wanted: NewKey, key: RefreshKey): Keyring {
-  return { ...answered(keyring, wanted), refresh: [...keyring.refresh, inState(wanted, key)] }
-}
-
-/** As addSigningKey, for an encryption key, which is pending at first always. */
-export function addEncryptionKey(keyring: Keyring, wanted: NewKey, key: EncryptionKey): Keyring {
-  return { ...answered(keyring, wanted), encryption: [...keyring.encryption, key] }
-}
-
-function answered(keyring: Keyring, { kind, onDemand }: NewKey): Keyring {
-  return onDemand ? { ...keyring, rotated: { ...keyring.rotated, [kind]: onDemand } } : keyring
-}
-
-function inState<Key extends TokenKey>({ state }: NewKey, key: Key): Key {
-  return state === 'active' ? { ...key, state, activatedAt: key.createdAt } : key
-}
-
 /**
- * No live replica is no proof that all hold it: after an outage of Postgres every heartbeat is old for a moment, and
- * waiting costs nothing while nobody serves.
+ * False without live replicas: after an outage of Postgres every heartbeat is too old for a moment, and waiting costs
+ * nothing while no replica serves.
  */
 function heldByAll(liveReplicas: readonly ReplicaKeys[], name: string): boolean {
   return liveReplicas.length > 0 && liveReplicas.every(({ fingerprints }) => fingerprints.includes(name))
 }
 
-/** A digest of the annotation's value while it waits to be carried out. The value itself may be of any length. */
-function demanded(keyring: Keyring, kind: KeyKind, settings: RotationSettings): string | undefined {
+/** The digest of an annotation's value that was not carried out yet; the value itself may be of any length. */
+function newDemand(keyring: Keyring, kind: KeyKind, settings: RotationSettings): string | undefined {
   const value = settings.rotate?.[kind]
   if (!value) return undefined
   const digest = createHash('sha256').update(value).digest('base64url')
@@ -225,7 +203,7 @@ function demanded(keyring: Keyring, kind: KeyKind, settings: RotationSettings): 
 }
 
 function onDemand(keyring: Keyring, kind: KeyKind, settings: RotationSettings): { onDemand?: string } {
-  const digest = demanded(keyring, kind, settings)
+  const digest = newDemand(keyring, kind, settings)
   return digest ? { onDemand: digest } : {}
 }
 

@@ -1,8 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
-import { decodeBase64url } from './base64url.ts'
 import { parseJws, signJws, verifyJws, type SigningAlgorithm } from './jws.ts'
 import { KeyringError, readObject } from './members.ts'
-import { isJsonObject } from './strict_json.ts'
+import { decodeBase64url, isJsonObject } from './strict_parsing.ts'
 
 /** A JWK with its private members: `kty`, `crv` and key material, nothing else (RFC 7518 section 6, RFC 8037). */
 export type PrivateJwk = JWK

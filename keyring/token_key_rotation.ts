@@ -1,6 +1,6 @@
 import type { TokenKey } from './keyring.ts'
 
-/** What the rotation of one kind of token key depends on. */
+/** The inputs for the rotation of one kind of token key. */
 export interface TokenKeyRules<Key extends TokenKey> {
   now: Date
   /** False for a key of an algorithm that the realm no longer chooses. */
@@ -9,12 +9,12 @@ export interface TokenKeyRules<Key extends TokenKey> {
   isHeld: (key: Key) => boolean
   /** How long a key is published before it signs. */
   publishSeconds: number
-  /** How soon to look again while replicas are waited for. */
+  /** How soon to plan again while a replica lacks a key. */
   pollSeconds: number
   periodSeconds: number
   /** The longest lifetime of a token that the active key signs at present. */
   tokenLifetimeSeconds: number
-  /** A rotation on demand waits. */
+  /** A rotation on demand is due. */
   isDemanded: boolean
   maxKeys: number
 }
@@ -28,17 +28,17 @@ export interface TokenKeyPlan<Key> {
   keys: Key[]
   changed: boolean
   changes: TokenKeyChange[]
-  /** A new key has to be made, in this state. */
+  /** The state of the key to create, if one is due. */
   newKeyState?: 'pending' | 'active'
   recheckAt?: Date
 }
 
-/** A replica that has not yet read the keyring signs with the old key a little longer; it is live for 30 s at most. */
+/** A replica that has not read the keyring yet signs with the old key for up to 30 s more. */
 const RETIREMENT_SLACK_SECONDS = 60
 
 /**
- * The next step of the keys that sign tokens: pending, active, passive, gone. Pure. Made again after each write until
- * nothing changes.
+ * The next step of the keys that sign tokens: pending, active, passive, removed. Pure; planned again after each write
+ * until nothing changes.
  */
 export function planTokenKeys<Key extends TokenKey>(
   before: readonly Key[],
@@ -62,7 +62,7 @@ export function planTokenKeys<Key extends TokenKey>(
     .filter(({ state }) => state === 'pending')
     .toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))[0]
   const isPublished = pending !== undefined && (pending.publishedAt !== undefined || rules.isHeld(pending))
-  // With no active key nothing can be signed, which is worse than a client that has to fetch the JWKS again.
+  // Without an active key nothing can be signed, which is worse than a client that has to fetch the JWK Set again.
   const isPromoted = pending !== undefined && (!active || isReady(pending, rules))
 
   const keys = kept.map((key): Key => {
@@ -78,16 +78,16 @@ export function planTokenKeys<Key extends TokenKey>(
       step(key, 'passive')
       return { ...key, state: 'passive', passiveAt: at, ...lifetime(key, rules) }
     }
-    // A lifetime that was longer once counts for as long as the key signs.
+    // The longest lifetime since the key became active counts.
     return key === active ? { ...key, ...lifetime(key, rules) } : key
   })
 
   const isDue = active !== undefined && (activeUntil(active, rules) <= rules.now.getTime() || !rules.isWanted(active))
   const isNewWanted = pending === undefined && (!active || isDue || rules.isDemanded)
-  // Passive keys leave by themselves, so a full list only delays: demands must not grow the Secret without bound.
+  // Passive keys expire, so a full list only delays a rotation; demands must not grow the Secret without bound.
   const newKeyState = isNewWanted && keys.length < rules.maxKeys ? (active ? 'pending' : 'active') : undefined
 
-  const recheckAt = nextLook(keys, rules)
+  const recheckAt = nextRecheck(keys, rules)
   return {
     keys,
     changed:
@@ -98,7 +98,7 @@ export function planTokenKeys<Key extends TokenKey>(
   }
 }
 
-/** Active when every live replica holds it and it has been published long enough. */
+/** Whether every live replica holds the key and it has been published long enough. */
 function isReady<Key extends TokenKey>(pending: Key, rules: TokenKeyRules<Key>): boolean {
   if (!rules.isHeld(pending)) return false
   const publishedAt = pending.publishedAt === undefined ? rules.now.getTime() : Date.parse(pending.publishedAt)
@@ -118,7 +118,7 @@ function activeUntil<Key extends TokenKey>(key: Key, rules: TokenKeyRules<Key>):
   return Date.parse(key.activatedAt ?? key.createdAt) + rules.periodSeconds * 1000
 }
 
-function nextLook<Key extends TokenKey>(keys: readonly Key[], rules: TokenKeyRules<Key>): Date | undefined {
+function nextRecheck<Key extends TokenKey>(keys: readonly Key[], rules: TokenKeyRules<Key>): Date | undefined {
   const now = rules.now.getTime()
   const poll = now + rules.pollSeconds * 1000
   const isWaiting = keys.some(({ state }) => state === 'pending')

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ReconcilerDeps } from '../deps.ts'
 import { issuerOf, tokenEndpointOf } from '../../process/issuer.ts'
-import { KEYRING_LABEL } from '../../keyring/keyring_secret.ts'
+import { KEYRING_LABEL } from '../../keyring/keyring.ts'
 import { NotYet } from '../view/view.ts'
 import { referencedValue, sourceText, utf8 } from '../view/referenced_secret.ts'
 import { pathOf } from '../view/resource_types.ts'

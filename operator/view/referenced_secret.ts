@@ -1,4 +1,4 @@
-import { KEYRING_LABEL } from '../../keyring/keyring_secret.ts'
+import { KEYRING_LABEL } from '../../keyring/keyring.ts'
 import { NotYet } from './view.ts'
 import { pathOf } from './resource_types.ts'
 import type { Secret, SecretAccess, SecretName, SecretVersion } from '../source/resource_source.ts'

@@ -1,6 +1,6 @@
 import { usernameKey } from '../../store/username.ts'
 import { REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
-import { keyringSecretName } from '../../keyring/keyring_secret.ts'
+import { keyringSecretName } from '../../keyring/keyring.ts'
 import { pathOf, realmName } from './resource_types.ts'
 import type {
   ClientResource,

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { decodeBase64url } from '../../keyring/base64url.ts'
+import { decodeBase64url } from '../../keyring/strict_parsing.ts'
 import { MAX_KEY_VERSION } from '../../keyring/keyring.ts'
 
 // docs/ciphertext.md: rk1:<version>:<base64url( flags 1 | salt 24 | commitment 20 | ciphertext | tag 16 )>

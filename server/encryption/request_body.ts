@@ -1,4 +1,4 @@
-import { parseStrictJson, StrictJsonError } from '../../keyring/strict_json.ts'
+import { parseStrictJson, StrictJsonError } from '../../keyring/strict_parsing.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 
 /** An object as it was sent; unknown members are ignored. */

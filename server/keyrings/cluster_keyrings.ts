@@ -6,7 +6,7 @@ import type { ApiObject } from '../../kubernetes/api_object.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { createReflector } from '../../kubernetes/reflector.ts'
 import type { Sink, WatchTimings } from '../../kubernetes/reflector.ts'
-import { KEYRING_ENTRY } from '../../keyring/keyring_secret.ts'
+import { KEYRING_ENTRY } from '../../keyring/keyring.ts'
 import { readSecretManifest, unreadable } from './keyring_source.ts'
 import type { KeyringReading, KeyringSource } from './keyring_source.ts'
 

@@ -1,5 +1,5 @@
-import { KEYRING_ENTRY } from '../../keyring/keyring_secret.ts'
-import { parseStrictJsonBytes } from '../../keyring/strict_json.ts'
+import { KEYRING_ENTRY } from '../../keyring/keyring.ts'
+import { parseStrictJsonBytes } from '../../keyring/strict_parsing.ts'
 
 /** The Secret of one keyring. */
 export interface KeyringReference {

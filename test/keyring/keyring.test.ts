@@ -6,7 +6,7 @@ import { generateSigningKey } from '../../keyring/generate.ts'
 import { emptyKeyring, MAX_KEYRING_BYTES, serializeKeyring, type Keyring } from '../../keyring/keyring.ts'
 import { parseKeyring } from '../../keyring/parse_keyring.ts'
 import { KeyringError } from '../../keyring/members.ts'
-import { isJsonObject } from '../../keyring/strict_json.ts'
+import { isJsonObject } from '../../keyring/strict_parsing.ts'
 import { encryptionKey, sampleKeyring, START } from './sample_keyring.ts'
 
 let sample: Keyring

@@ -1,5 +1,5 @@
 import type { Realm } from '../../../crds/realm.gen.ts'
-import { fieldRole } from '../../../store/field_roles.ts'
+import { fieldRole, REALM_ADMIN_ROLE } from '../../../store/field_roles.ts'
 import { closest } from '../../../crds/validation/suggestion.ts'
 import type { Finding } from '../finding.ts'
 import { findingAt } from '../manifest.ts'
@@ -50,7 +50,7 @@ function rolesOf(realm: Typed<Realm>): string[] {
   const tags = (fieldEncryption?.fields ?? []).map(({ name, tag }) => tag ?? name.toLowerCase())
   return [
     ...roles.map(({ name }) => name),
-    'svc-realm-admin',
+    REALM_ADMIN_ROLE,
     `default-roles-${realmName(realm)}`,
     ...tags.flatMap((tag) => [fieldRole(tag, 'encrypt'), fieldRole(tag, 'decrypt')]),
   ]

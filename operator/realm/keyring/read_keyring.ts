@@ -3,12 +3,7 @@ import type { Keyring } from '../../../keyring/keyring.ts'
 import { KeyringError } from '../../../keyring/members.ts'
 import { pathOf } from '../../view/resource_types.ts'
 import type { Secret, SecretAccess, SecretName } from '../../source/resource_source.ts'
-import {
-  KEYRING_ENTRY,
-  KEYRING_LABEL,
-  KEYRING_OWNER_ANNOTATION,
-  keyringSecretName,
-} from '../../../keyring/keyring_secret.ts'
+import { KEYRING_ENTRY, KEYRING_LABEL, KEYRING_OWNER_ANNOTATION, keyringSecretName } from '../../../keyring/keyring.ts'
 
 /** The keyring Secret of a realm as stored now. Never log it. */
 export type ReadKeyring =

@@ -1,12 +1,21 @@
-/** The text is not JSON, is nested too deep, or an object in it names a member twice or `__proto__`. Quotes nothing of the text. */
+/**
+ * Decodes base64url (RFC 4648 section 5, no padding). Undefined unless the text is the canonical one of its bytes: Node's
+ * decoder skips unknown characters and ignores left-over bits, so two texts could mean one value.
+ */
+export function decodeBase64url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
+}
+
+/** The text is not JSON, is nested too deep, or an object in it has a member twice or `__proto__`. Quotes no input. */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError'
 }
 
 /**
- * JSON.parse for text from outside (RFC 8259), refusing what readers disagree about: a member named twice, `__proto__`,
- * and nesting beyond `maxDepth` (an object or array is one level).
- * @throws StrictJsonError, whose message never holds a piece of the text, unlike JSON.parse's own
+ * JSON.parse for input (RFC 8259) that refuses what parsers disagree about: a repeated member, `__proto__`, and nesting
+ * beyond `maxDepth` (an object or array is one level).
+ * @throws StrictJsonError, whose message quotes no input, unlike that of JSON.parse
  */
 export function parseStrictJson(text: string, maxDepth: number): unknown {
   let value: unknown
@@ -30,7 +39,7 @@ export function parseStrictJsonBytes(bytes: Uint8Array, maxDepth: number): unkno
   return parseStrictJson(text, maxDepth)
 }
 
-/** True for an object, which null and a list are not. */
+/** True for an object; null and arrays are none. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -38,7 +47,7 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Walks text that is known to be valid JSON, so only strings and brackets need to be looked at. */
+/** The text is valid JSON, so strings, brackets and commas are enough to find each member. */
 function checkMembers(text: string, maxDepth: number): void {
   // One entry for each open bracket: the names seen so far for an object, undefined for an array.
   const open: (Set<string> | undefined)[] = []

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseStrictJson, parseStrictJsonBytes } from '../../keyring/strict_json.ts'
+import { parseStrictJson, parseStrictJsonBytes } from '../../keyring/strict_parsing.ts'
 
 const accepted = [
   '{}',
