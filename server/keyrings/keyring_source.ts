@@ -1,5 +1,5 @@
 import { KEYRING_ENTRY } from '../../keyring/keyring.ts'
-import { parseStrictJsonBytes } from '../../keyring/strict_parsing.ts'
+import { isJsonObject, parseStrictJsonBytes } from '../../keyring/strict_parsing.ts'
 
 /** The Secret of one keyring. */
 export interface KeyringReference {
@@ -31,8 +31,8 @@ export function readSecretManifest(manifest: Uint8Array): KeyringReading {
   } catch {
     return unreadable('the Secret is not valid JSON')
   }
-  if (!isObject(secret) || secret.kind !== 'Secret') return unreadable('it is not a Secret')
-  const entry = isObject(secret.data) ? secret.data[KEYRING_ENTRY] : undefined
+  if (!isJsonObject(secret) || secret.kind !== 'Secret') return unreadable('it is not a Secret')
+  const entry = isJsonObject(secret.data) ? secret.data[KEYRING_ENTRY] : undefined
   if (typeof entry !== 'string' || entry === '') return unreadable(`the Secret has no entry ${KEYRING_ENTRY}`)
   const bytes = Buffer.from(entry, 'base64')
   if (bytes.toString('base64') !== entry) return unreadable(`the entry ${KEYRING_ENTRY} is not base64`)
@@ -41,8 +41,4 @@ export function readSecretManifest(manifest: Uint8Array): KeyringReading {
 
 export function unreadable(reason: string): KeyringReading {
   return { outcome: 'unreadable', reason }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
