@@ -29,8 +29,8 @@ export interface Known<Fact extends KnownRow, Row> {
 }
 
 export interface KnownTable<Fact extends KnownRow, Row> extends Known<Fact, Row> {
-  /** uid of the resource whose row has a unique name; `which` is the index in `options.names`. */
-  ownerOf(which: number, name: string): string | undefined
+  /** uid of the resource whose row has a unique name, one of `options.names`. */
+  ownerOf(name: string): string | undefined
   /**
    * To be called before all rows are read; the function that it returns takes them, and returns the drift. It ignores
    * rows that were written or deleted in between, because the read may be older.
@@ -42,8 +42,8 @@ export interface KnownTableOptions<Fact extends KnownRow, Row> {
   /** What drift messages call a row. */
   what: string
   factOf: (row: Row) => Fact
-  /** Names that are unique in the table. */
-  names: ((fact: Fact) => string)[]
+  /** The names of a row that are unique in the table. */
+  names: (fact: Fact) => string[]
   /** Compares a row read with the one in memory: what to remember, and whether another client changed it. */
   compare: (before: Fact, read: Fact) => { fact: Fact; isDrift: boolean }
 }
@@ -55,35 +55,33 @@ export function knownTable<Fact extends KnownRow, Row>({
   compare,
 }: KnownTableOptions<Fact, Row>): KnownTable<Fact, Row> {
   const facts = new Map<string, Fact>()
-  const owners = names.map(() => new Map<string, string>())
-  const paths = new Map<string, string>()
+  /** uid by name. */
+  const owners = new Map<string, string>()
   const inFlight = new Set<string>()
   let touched: Set<string> | undefined
   let isLoaded = false
 
+  const namesOf = (fact: Fact): string[] => [pathName(pathOf(fact)), ...names(fact)]
+
   function put(fact: Fact): void {
     remove(fact.resourceUid)
     facts.set(fact.resourceUid, fact)
-    paths.set(pathOf(fact), fact.resourceUid)
-    names.forEach((nameOf, which) => owners[which]?.set(nameOf(fact), fact.resourceUid))
+    for (const name of namesOf(fact)) owners.set(name, fact.resourceUid)
   }
 
   function remove(uid: string): void {
     const fact = facts.get(uid)
     if (!fact) return
     facts.delete(uid)
-    if (paths.get(pathOf(fact)) === uid) paths.delete(pathOf(fact))
-    names.forEach((nameOf, which) => {
-      // Unless another resource has taken the name over.
-      if (owners[which]?.get(nameOf(fact)) === uid) owners[which].delete(nameOf(fact))
-    })
+    // Another resource may have taken a name over.
+    for (const name of namesOf(fact)) if (owners.get(name) === uid) owners.delete(name)
   }
 
   return {
     get: (uid) => facts.get(uid),
-    atPath: (path) => facts.get(paths.get(path) ?? ''),
+    atPath: (path) => facts.get(owners.get(pathName(path)) ?? ''),
     all: () => facts.values(),
-    ownerOf: (which, name) => owners[which]?.get(name),
+    ownerOf: (name) => owners.get(name),
     async write(uid, work) {
       inFlight.add(uid)
       try {
@@ -131,4 +129,8 @@ export function knownTable<Fact extends KnownRow, Row>({
       }
     },
   }
+}
+
+function pathName(path: string): string {
+  return `path ${path}`
 }

@@ -63,24 +63,24 @@ export function createRows(): Rows {
   const realms = knownTable<KnownRow, RealmRow>({
     what: 'realm',
     factOf: knownRealm,
-    names: [({ realm }) => realm],
+    names: ({ realm }) => [realm],
     compare: (before, fact) => ({ fact, isDrift: before.digest !== fact.digest }),
   })
   const clients = knownTable<KnownClient, ClientRow>({
     what: 'client',
     factOf: knownClient,
-    names: [({ realm, clientId }) => `${realm} ${clientId}`],
+    names: ({ realm, clientId }) => [clientIdName(realm, clientId)],
     compare(before, fact) {
       // Only the operator writes secrets, so without a source and a digest the row is written again.
-      const isSecret = before.secretDigest !== fact.secretDigest
-      const read = isSecret ? { ...fact, secretSource: null, digest: '' } : fact
-      return { fact: read, isDrift: isSecret || before.digest !== fact.digest }
+      const secretChanged = before.secretDigest !== fact.secretDigest
+      const read = secretChanged ? { ...fact, secretSource: null, digest: '' } : fact
+      return { fact: read, isDrift: secretChanged || before.digest !== fact.digest }
     },
   })
   const users = knownTable<KnownUser, UserRow>({
     what: 'user',
     factOf: knownUser,
-    names: [({ realm, usernameKey: key }) => `${realm} ${key}`, ({ realm, subject }) => `${realm} ${subject}`],
+    names: ({ realm, usernameKey: key, subject }) => [usernameName(realm, key), subjectName(realm, subject)],
     compare: (before, fact) => ({
       // Servers renew hashes, so another one is no drift; whether it is of the same password must be verified.
       fact: { ...fact, mustVerify: before.mustVerify || before.hashDigest !== fact.hashDigest },
@@ -98,16 +98,16 @@ export function createRows(): Rows {
     realms,
     clients,
     users,
-    realmOwner: (realm) => realms.ownerOf(0, realm),
+    realmOwner: (realm) => realms.ownerOf(realm),
     hasRealmAt: (path) => realms.atPath(path) !== undefined,
     realmRefusal: (realmUid) => refusals.get(realmUid),
     subjectOf(realm, userUid) {
       const known = users.get(userUid)
       return known?.realm === realm ? known.subject : undefined
     },
-    clientOwner: (realm, clientId) => clients.ownerOf(0, `${realm} ${clientId}`),
-    usernameOwner: (realm, username) => users.ownerOf(0, `${realm} ${usernameKey(username)}`),
-    subjectOwner: (realm, subject) => users.ownerOf(1, `${realm} ${subject}`),
+    clientOwner: (realm, clientId) => clients.ownerOf(clientIdName(realm, clientId)),
+    usernameOwner: (realm, username) => users.ownerOf(usernameName(realm, usernameKey(username))),
+    subjectOwner: (realm, subject) => users.ownerOf(subjectName(realm, subject)),
     refuseRealm(realmUid, reason) {
       const hasChanged = refusals.get(realmUid) !== reason
       if (reason === undefined) refusals.delete(realmUid)
@@ -121,6 +121,10 @@ export function createRows(): Rows {
     },
   }
 }
+
+const clientIdName = (realm: string, clientId: string) => `client id ${realm} ${clientId}`
+const usernameName = (realm: string, key: string) => `username ${realm} ${key}`
+const subjectName = (realm: string, subject: string) => `subject ${realm} ${subject}`
 
 function knownRealm(row: RealmRow): KnownRow {
   return { ...common(row), digest: realmDigest(row) }
