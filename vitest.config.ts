@@ -3,9 +3,10 @@ import { availableParallelism, totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const GIGABYTE = 2 ** 30
-const workers = availableParallelism()
+// Tests also wait, for processes, timers and PostgreSQL: more workers than cores keep the cores busy.
+const workers = Math.ceil(availableParallelism() * 1.5)
 // An API server, etcd and the processes of one cluster test use up to 2 GB.
-const clusterWorkers = Math.max(1, Math.min(workers, Math.floor(totalmem() / (2 * GIGABYTE))))
+const clusterWorkers = Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / (2 * GIGABYTE))))
 
 const TESTS = 'test/**/*.test.ts'
 const CLUSTER_TESTS = 'test/**/*.cluster.test.ts'

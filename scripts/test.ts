@@ -10,14 +10,17 @@ import { findingsLine, findLeaks, LOGS_VARIABLE } from './test/find_leaks.ts'
 
 /** Returns the number of failures. */
 async function runTests(args: string[]): Promise<number> {
-  const { filter, options } = parseCLI(['vitest', 'run', ...args])
+  const {
+    filter,
+    options: { reporter: chosen = ['default'], ...options },
+  } = parseCLI(['vitest', 'run', ...args])
   const { reporter, counts, skippedTests } = countingReporter()
   const logs = await mkdtemp(join(tmpdir(), 'realmkeeper-test-logs-'))
   // Workers and their child processes inherit it.
   process.env[LOGS_VARIABLE] = logs
 
   try {
-    const vitest = await startVitest('test', filter, { ...options, watch: false, reporters: ['default', reporter] })
+    const vitest = await startVitest('test', filter, { ...options, watch: false, reporters: [...chosen, reporter] })
     await vitest.close()
     // A global teardown that fails sets the exit code only.
     if (process.exitCode && counts.failed === 0) counts.failed++

@@ -5,7 +5,7 @@ import type { TestDatabase } from '../support/postgres.ts'
 import { ALICE, SHOP_SECRET, startServer } from '../support/server.ts'
 import type { TestServer } from '../support/server.ts'
 
-// What a 503 leaves behind: nothing.
+// A request that ends in 503 has changed nothing. The tests run at once, because each waits for the query timeout.
 
 let database: TestDatabase
 let server: TestServer
@@ -20,8 +20,8 @@ afterAll(async () => {
 
 const unavailable = { status: 503, body: { error: 'temporarily_unavailable' } }
 
-/** Somebody else holds the session's row: it can be read and not changed. */
-async function whileHeld(sid: string, work: () => Promise<void>): Promise<void> {
+/** Another transaction locks the session's row against changes while `work` runs. */
+async function whileLocked(sid: string, work: () => Promise<void>): Promise<void> {
   const client = new Client({ connectionString: database.url })
   await client.connect()
   await client.query('begin')
@@ -33,10 +33,10 @@ async function whileHeld(sid: string, work: () => Promise<void>): Promise<void> 
   }
 }
 
-test('row 32: a refresh that ends in 503 has spent nothing: the same token is good afterwards', async () => {
+test.concurrent('row 32: a refresh that ends in 503 spends nothing: the same token works afterwards', async () => {
   const { body: first } = await server.token(ALICE)
   const refresh = () => server.token({ grant_type: 'refresh_token', refresh_token: first.refresh_token })
-  await whileHeld(first.session_state, async () => {
+  await whileLocked(first.session_state, async () => {
     const answer = await refresh()
     expect(answer).toMatchObject(unavailable)
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
@@ -44,18 +44,18 @@ test('row 32: a refresh that ends in 503 has spent nothing: the same token is go
   const again = await refresh()
   expect(again).toMatchObject({ status: 200 })
   expect(again.body.session_state).toBe(first.session_state)
-  // It was spent once.
+  // The token was spent once.
   const { rows } = await database.pool.query('select generation from sessions where sid = $1', [first.session_state])
   expect(rows).toEqual([{ generation: 1 }])
 })
 
-test('row 49: a logout that ends in 503 may be tried again', async () => {
+test.concurrent('row 49: a logout that ends in 503 can be repeated', async () => {
   const { body: tokens } = await server.token(ALICE)
   const client = { client_id: 'shop', client_secret: SHOP_SECRET }
   const logout = () => server.request('logout', { form: { ...client, refresh_token: tokens.refresh_token } })
   const active = async () =>
     (await server.request('token/introspect', { form: { ...client, token: tokens.access_token } })).body.active
-  await whileHeld(tokens.session_state, async () => {
+  await whileLocked(tokens.session_state, async () => {
     expect(await logout()).toMatchObject(unavailable)
     expect(await active()).toBe(true)
   })
