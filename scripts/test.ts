@@ -20,7 +20,7 @@ async function runTests(args: string[]): Promise<number> {
   process.env[LOGS_VARIABLE] = logs
 
   try {
-    const vitest = await startVitest('test', filter, { ...options, watch: false, reporters: [...chosen, reporter] })
+    const vitest = await startVitest('test', filter, { ...options, watch: false, reporters: [chosen, reporter].flat() })
     await vitest.close()
     // A global teardown that fails sets the exit code only.
     if (process.exitCode && counts.failed === 0) counts.failed++
