@@ -88,7 +88,7 @@ describe.each(ENDPOINTS)('rows 11 to 14 and 36: %s', (path, form, known) => {
     expect(await server.request(`${path}?${query}`, { form })).toMatchObject({ status: 401 })
   })
 
-  test('lets a public client in by its name alone, but to introspection', async () => {
+  test('accepts a public client by its client_id alone, except for introspection', async () => {
     const answer = await ask({ client_id: 'app' })
     if (path === 'token/introspect') {
       expect([answer.status, answer.body]).toEqual([

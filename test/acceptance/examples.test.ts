@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => operator?.end())
 
-test('there is a ladder', () => {
+test('there are examples', () => {
   expect(LADDER.length).toBeGreaterThanOrEqual(8)
 })
 
@@ -42,6 +42,6 @@ test.for(LADDER)('%s is reconciled: each resource is ready, or its status names 
   expect(operator.problems).toEqual([])
 })
 
-test('nothing of the ladder was an error', () => {
+test('no example causes an error in the log', () => {
   expect(operator.log.filter(({ level }) => level === 'error')).toEqual([])
 })

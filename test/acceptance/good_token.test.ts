@@ -62,7 +62,7 @@ const GOOD = everywhere(true, 200)
 const NOT_GOOD = everywhere(false, '401 invalid_token')
 const epoch = (seconds: number): number => Math.floor((Date.now() + offset) / 1000) + seconds
 
-test('a good one is good everywhere', async () => {
+test('a good token is good at every endpoint', async () => {
   expect(await seen(await server.tokenOf('alice'))).toEqual(GOOD)
 })
 
@@ -97,7 +97,7 @@ describe('row 33: its times', () => {
     expect(await seen(await ending(-30))).toEqual(NOT_GOOD)
   })
 
-  test('a clock that is ahead by less than a minute is borne with', async () => {
+  test('a clock that is ahead by less than a minute is accepted', async () => {
     const token = await server.tokenOf('alice')
     const issued = (seconds: number) => resigned(token, server.keyring, { payload: { iat: epoch(seconds) } })
     expect(await seen(await issued(50))).toEqual(GOOD)

@@ -112,7 +112,7 @@ test('the refusal of bytes that are no HTTP has the headers of every answer', as
   }
 })
 
-test('HTTP/1.1 without a Host is refused as everything is, HTTP/1.0 needs none', async () => {
+test('HTTP/1.1 without a Host is refused with a JSON error, HTTP/1.0 needs none', async () => {
   const text = await send(`GET ${OIDC}/certs`, [])
   expect(statusOf(text)).toBe(400)
   expect(text).toContain('{"error":"invalid_request","error_description":')

@@ -49,7 +49,7 @@ describe('row 76: Postgres is away when the server starts', () => {
   })
 })
 
-test('rows 79, 86: it comes back as it was a moment earlier, and has gone on from there: nothing is taken for known', async () => {
+test('rows 79, 86: it returns with an earlier state and another history: every row is read again', async () => {
   const line = await databaseLine()
   const server = await startServer({ database: line })
   const asMine = () => server.token({ ...ALICE, client_id: 'mine', client_secret: undefined })
@@ -69,7 +69,7 @@ test('rows 79, 86: it comes back as it was a moment earlier, and has gone on fro
   await line.drop()
 })
 
-describe('one database with a server on it', () => {
+describe('one database and a server', () => {
   let database: TestDatabase
   let server: TestServer
   beforeAll(async () => {
@@ -195,7 +195,7 @@ describe('one database with a server on it', () => {
   })
 })
 
-test('a schema that is not there yet is waited for', async () => {
+test('a server waits for a schema that is not there yet', async () => {
   const database = await testDatabase({ migrated: false })
   const server = await startServer({ database, waitUntilWarm: false, prepare: async () => {} })
   expect((await readyz(server)).body.checks?.postgres).toContain('the schema is older than this process')

@@ -47,7 +47,7 @@ test('row 84: its role may not log in any more: 503, and service again when it m
   await database.pool.query(`drop role ${role}`)
 })
 
-test('row 88: who is not the PostgreSQL that the URL demands is refused at start, with the reason', async () => {
+test('row 88: a PostgreSQL that fails the TLS verification of the URL is refused at start, with the reason', async () => {
   const authority = certificateAuthority('databases')
   const ca = `${folder}/ca.pem`
   const otherCa = `${folder}/other.pem`

@@ -131,7 +131,7 @@ describe('a role that is granted no more', () => {
   })
 })
 
-test('through the change log: a client that is disabled, a realm that is', async () => {
+test('through the change log: a disabled client, a disabled realm', async () => {
   const { access_token: access } = await login()
   const row = await one.addClient({ clientId: 'briefly' })
   await eventually(() => one.tokenOf('alice', 'openid', 'briefly'))
@@ -147,7 +147,7 @@ test('through the change log: a client that is disabled, a realm that is', async
   await eventually(async () => expect(await seenByTwo(access)).toEqual(GOOD))
 })
 
-test('row 66: what one encrypts the other decrypts', async () => {
+test('row 66: one replica decrypts what the other encrypts', async () => {
   const { access_token: access } = await login()
   const headers = { authorization: `Bearer ${access}` }
   const { body } = await one.encrypt(access, { field: 'diary', value: 'dear diary' })

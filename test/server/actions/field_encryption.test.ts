@@ -296,7 +296,7 @@ describe('row 59: values that are too large', () => {
     ])
   })
 
-  test('the largest of all', async () => {
+  test('the largest value', async () => {
     const value = 'x'.repeat(65_536)
     const { body } = await server.encrypt(alice, { field: 'diary', value })
     expect((await server.decrypt(alice, { field: 'diary', ciphertext: body.ciphertext })).body.value).toBe(value)
@@ -321,7 +321,7 @@ describe('a field that is bound to its subject', () => {
     expect((await server.decrypt(alice, { field: 'diary', ciphertext })).body.value).toBe('dear diary')
   })
 
-  test('one that is not is read by all who may', async () => {
+  test('another field is readable by every permitted caller', async () => {
     const ciphertext = await server.sealed('dateOfBirth', '1990-01-31')
     const erin = await server.tokenOf('erin')
     expect((await server.decrypt(erin, { field: 'dateOfBirth', ciphertext })).body.value).toBe('1990-01-31')

@@ -46,7 +46,7 @@ async function rotateTo(keyring: Keyring): Promise<void> {
   })
 }
 
-describe('row 61: what a version’s state means', () => {
+describe('row 61: the states of a key version', () => {
   beforeAll(() => rotateTo(withStates(['decrypt_only', 'disabled', 'destroyed', 'primary', 'pending'])))
 
   test('decrypt_only and pending keys decrypt, and the result is stale', async () => {
@@ -110,7 +110,7 @@ describe('row 61: what a version’s state means', () => {
   })
 })
 
-describe('row 61, row 63: versions and prefixes that are none', () => {
+describe('row 61, row 63: malformed versions and prefixes', () => {
   const variants = (text: string): string[] => {
     const body = text.slice('rk1:1:'.length)
     const prefixes = ['', 'rk1:', 'rk1::', 'rk1:0:', 'rk1:01:', 'rk1:-1:', 'rk1:+1:', 'rk1:1.0:', 'rk1:1e0:', 'rk1: 1:']

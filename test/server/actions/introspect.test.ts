@@ -184,6 +184,7 @@ describe('row 37: every other token is inactive, without a reason', () => {
     try {
       offset = 301_000
       expect(await isActive(token)).toBe(false)
+      expect(JSON.parse(server.log.at(-1) ?? '')).toMatchObject({ route: 'introspect', cause: 'token expired' })
     } finally {
       offset = 0
     }
@@ -203,6 +204,7 @@ describe('row 37: every other token is inactive, without a reason', () => {
     const { access_token: token } = await login()
     await endSessions(server.database.pool, { realm: 'acme', subject: alice.subject }, 'password_changed', new Date())
     expect(await isActive(token)).toBe(false)
+    expect(JSON.parse(server.log.at(-1) ?? '')).toMatchObject({ clientId: 'shop', cause: 'session ended' })
   })
 
   test('of a session that was swept', async () => {

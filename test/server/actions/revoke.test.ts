@@ -55,7 +55,7 @@ test('with any hint, and again', async () => {
   expect((await revoke(token, { token_type_hint: 'nonsense' })).text).toBe('{}')
 })
 
-test('an access token that expired: what came with it may be alive', async () => {
+test('an expired access token ends its session, whose other tokens may be good', async () => {
   const { access_token: token } = await login()
   await revoke(await resigned(token, keyring, { payload: { exp: 1 } }))
   expect(await isEnded(token)).toBe(true)

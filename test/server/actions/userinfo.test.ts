@@ -89,7 +89,7 @@ describe('a good token', () => {
   })
 })
 
-describe('row 46: how a token may not be given', () => {
+describe('row 46: refused transports of a token', () => {
   test('not at all: 401 without an error in the challenge', async () => {
     for (const headers of [{}, { authorization: '' }, { authorization: 'Bearer' }, { authorization: 'Basic eDp5' }]) {
       const answer = await server.request('userinfo', { headers })
@@ -130,7 +130,7 @@ describe('row 46: how a token may not be given', () => {
   })
 })
 
-describe('a token that is not good: 401 invalid_token, always the same', () => {
+describe('a token that is not good: the same 401 invalid_token for every cause', () => {
   const refused = async (token: string): Promise<void> => {
     const { status, headers, body } = await userinfo(token)
     expect(status).toBe(401)

@@ -22,7 +22,7 @@ test('results in the order of the items', async () => {
   expect(await answerBatch(items(3), steps())).toEqual([{ value: 0 }, { value: 1 }, { value: 2 }])
 })
 
-test('others get a turn while a batch is under way', async () => {
+test('other requests get a turn during a batch', async () => {
   const applied: number[] = []
   const batch = answerBatch(items(256), steps({ apply: ({ item }) => ({ n: applied.push(item) }) }))
   const seen: number[] = []
@@ -37,7 +37,7 @@ test('others get a turn while a batch is under way', async () => {
 describe('errors of one item, and errors of the whole request', () => {
   const failing = (error: Error) => steps({ apply: ({ item }) => (item === 1 ? raise(error) : { value: item }) })
 
-  test('an error that is the caller’s is the item’s alone', async () => {
+  test('an error of the caller concerns its item alone', async () => {
     const error = new OAuthError('decryption_failed', 'no')
     expect(await answerBatch(items(3), failing(error))).toEqual([
       { value: 0 },
@@ -46,7 +46,7 @@ describe('errors of one item, and errors of the whole request', () => {
     ])
   })
 
-  test('one of ours ends the request', async () => {
+  test('a server error ends the whole request', async () => {
     const unavailable = new OAuthError('keyring_unavailable', 'no')
     await expect(answerBatch(items(3), failing(unavailable))).rejects.toBe(unavailable)
     const bug = new TypeError('bug')

@@ -16,13 +16,13 @@ test('a field has one role for each use', () => {
 
 const all: FieldCaller = { scope: ['openid', enc, dec], tokenRoles: [enc, dec], rolesNow: [enc, dec] }
 
-test('who holds it, asked for it and has it in the token may use the field', () => {
+test('a caller with the role, in the scope and in the token, may use the field', () => {
   for (const uses of [['encrypt'], ['decrypt'], ['encrypt', 'decrypt']] as FieldUse[][]) {
     expect(decidePermission([iban, dob], 'dateOfBirth', uses, all)).toEqual({ permitted: true, field: dob })
   }
 })
 
-describe('row 57: who lacks one of these may not', () => {
+describe('row 57: a caller who lacks one of these is refused', () => {
   test.for<[string, Partial<FieldCaller>, FieldUse[], string | undefined]>([
     ['scope without openid', { scope: [enc] }, ['encrypt'], `openid ${enc}`],
     ['scope without the role', { scope: ['openid', dec] }, ['encrypt'], `openid ${enc}`],

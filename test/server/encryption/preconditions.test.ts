@@ -27,7 +27,7 @@ test.for<[string, EncryptionPreconditions, boolean]>([
   expect(allMet(preconditions, now)).toBe(met)
 })
 
-describe('after a lapse encrypting stops and decrypting goes on, unless it never began', () => {
+describe('after a lapse encrypting stops and decrypting continues, unless there was never a key', () => {
   const unavailable = expect.objectContaining({ status: 403, error: 'field_encryption_unavailable' })
   async function served(versions: EncryptionState[], encryption: EncryptionPreconditions): Promise<ServedRealm> {
     const keyring = await loadKeyring(await realmKeyring({ versions }))

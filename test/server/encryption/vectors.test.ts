@@ -145,7 +145,7 @@ describe.each(vectors)('$name', async (vector) => {
       const expected = bytes.length - cut < 61 ? { ok: false, error: 'invalid_ciphertext' } : failed
       expect(decryptValue(keyring, context, textOf(bytes.subarray(0, -cut)))).toEqual(expected)
     }
-    // A tag of 4 bytes: the bytes before are read as part of the tag, never as a shorter tag.
+    // A tag of 4 bytes: the last 16 bytes are read as the tag, never fewer.
     expect(decryptValue(keyring, context, textOf(bytes.subarray(0, -12))).ok).toBe(false)
     for (let length = 0; length < Math.min(vector.ciphertext.length, 200); length++) {
       expect(decryptValue(keyring, context, vector.ciphertext.slice(0, length)).ok).toBe(false)

@@ -352,7 +352,7 @@ describe('row 54: pages of other origins', () => {
     expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
-  test('get no headers for what fails before the client is known', async () => {
+  test('get no headers for errors before the client is authenticated', async () => {
     const { status, headers } = await withOrigin('https://shop.test', { ...ALICE, client_secret: 'wrong' })
     expect(status).toBe(401)
     expect(headers.get('access-control-allow-origin')).toBeNull()
@@ -368,7 +368,7 @@ describe('row 54: pages of other origins', () => {
     expect(answer.headers.get('access-control-allow-headers')).toContain('Authorization')
   })
 
-  test('a preflight of no origin in particular names none', async () => {
+  test('a preflight without a valid origin names none', async () => {
     const answer = await server.request('token', { method: 'OPTIONS', headers: { Origin: 'null' } })
     expect(answer.status).toBe(204)
     expect(answer.headers.get('access-control-allow-origin')).toBeNull()

@@ -31,7 +31,7 @@ afterAll(() => {
 })
 
 describe('row 68: slow callers', () => {
-  test('with the head, two hundred of them, while others are served', async () => {
+  test('two hundred that send their head slowly, while others are served', async () => {
     const slow = Array.from({ length: 200 }, () => openRaw(url))
     const trickle = setInterval(() => {
       for (const { socket } of slow) if (socket.writable) socket.write('X')
@@ -48,7 +48,7 @@ describe('row 68: slow callers', () => {
     expect(answers[0]).toContain('{"error":"invalid_request","error_description":"The request took too long"}')
   })
 
-  test('with the body', async () => {
+  test('that send their body slowly', async () => {
     const { socket, closed } = openRaw(url)
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n')
     const trickle = setInterval(() => socket.writable && socket.write('x'), 100)
@@ -56,7 +56,7 @@ describe('row 68: slow callers', () => {
     clearInterval(trickle)
   })
 
-  test('with reading the answer', async () => {
+  test('that do not read the answer', async () => {
     const { socket, closed } = openRaw(url)
     socket.pause()
     socket.write('GET /much HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -65,11 +65,11 @@ describe('row 68: slow callers', () => {
     await closed
   })
 
-  test('with saying anything at all', async () => {
+  test('that send nothing', async () => {
     expect(statusOf(await sendRaw(url, ''))).toBe(408)
   })
 
-  test('with the next request', async () => {
+  test('that leave the connection idle after a request', async () => {
     const text = await sendRaw(
       url,
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\nok',

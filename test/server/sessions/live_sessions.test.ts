@@ -57,7 +57,7 @@ describe('sessions that are asked for at the same time', () => {
     expect(found.map((each) => each?.sid)).toEqual([sid, undefined, undefined, sid])
   })
 
-  test('nothing is remembered: the next answer is of the next moment', async () => {
+  test('no answer is cached: each reflects the rows of its moment', async () => {
     const session = newSession(now())
     await insertSession(database.pool, session)
     const read = reader()

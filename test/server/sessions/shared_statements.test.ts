@@ -20,7 +20,7 @@ function slowStatement(keyOf?: (question: string) => string, patienceMillis?: nu
 
 const aTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
 
-it('asks what came in one turn in one statement, and answers each its own', async () => {
+it('answers the questions of one turn of the event loop with one statement', async () => {
   const { question, asked, running } = slowStatement()
   const answers = Promise.all(['a', 'b', 'c'].map(question))
   await aTurn()
@@ -29,7 +29,7 @@ it('asks what came in one turn in one statement, and answers each its own', asyn
   expect(await answers).toEqual(['a!', 'b!', 'c!'])
 })
 
-it('asks again for what came later: no answer is older than its question', async () => {
+it('sends later questions in a new statement: no answer is older than its question', async () => {
   const { question, asked, running } = slowStatement()
   const first = question('a')
   await aTurn()
@@ -40,7 +40,7 @@ it('asks again for what came later: no answer is older than its question', async
   expect(await Promise.all([first, second])).toEqual(['a!', 'a!'])
 })
 
-it('has few statements under way, and asks the rest together as soon as one ends', async () => {
+it('has few statements in flight, and the rest share the next one', async () => {
   const { question, asked, running } = slowStatement()
   const answers: Promise<string>[] = []
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
@@ -55,7 +55,7 @@ it('has few statements under way, and asks the rest together as soon as one ends
   expect(await Promise.all(answers)).toHaveLength(6)
 })
 
-it('keeps questions of one key apart, in their order', async () => {
+it('never shares a statement between questions of one key, and preserves their order', async () => {
   const { question, asked, running } = slowStatement((text) => text.slice(0, 1))
   const answers = Promise.all(['a1', 'b1', 'a2', 'a3'].map(question))
   await aTurn()
@@ -85,7 +85,7 @@ it('takes at most a hundred questions at a time', async () => {
   expect(new Set(await answers).size).toBe(150)
 })
 
-it('row 78: what has waited for long shares the failure of the statement before it, and is not made to wait for another', async () => {
+it('row 78: a question that has waited long is rejected with the failed statement before it', async () => {
   const { question, asked, running } = slowStatement(undefined, 20)
   const outcomes: Promise<string>[] = []
   const ask = async (name: string): Promise<void> => {
