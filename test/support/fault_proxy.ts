@@ -15,8 +15,8 @@ export interface SeenRequest {
 }
 
 /**
- * What is answered in the API server's place; `hang` is no answer at all, `drop` the end of the connection. `unheard` is
- * called once the API server has done what it was asked for: its answer is not passed on.
+ * The answer instead of the API server's; `hang` sends none, `drop` closes the connection. `unheard` is called when the API
+ * server has answered: its answer is not passed on.
  */
 export type Fault =
   | { status: number; retryAfter?: number; body?: object }
@@ -25,27 +25,27 @@ export type Fault =
   | 'drop'
   | undefined
 
-/** Stands before an API server and breaks what goes through it. */
+/** A proxy to an API server that injects faults. */
 export interface FaultProxy {
   url: string
-  /** Everything asked for, in order. */
+  /** All requests, in order. */
   requests: SeenRequest[]
-  /** Connections taken since the start. */
+  /** The number of connections since the start. */
   connections(): number
-  /** Watches that are open now. */
+  /** The number of open watches. */
   watches(): number
-  /** Asked for each request; one rule at a time. */
+  /** Applies the rule to each request, instead of the rule before. */
   setFault(rule: (request: SeenRequest) => Fault): void
   clearFault(): void
-  /** While on, watches are open and nothing arrives on them; with a text, on those whose URL has it in it. */
+  /** Passes no events on any watch, or on watches whose URL contains the text, until it is set to false. */
   setSilence(on: boolean | string): void
-  /** The watches that are open now stay so, and nothing arrives on them any more; those that are opened later are well. */
+  /** Passes no more events on the watches that are open now. Later ones work. */
   silenceOpen(): void
-  /** Sends an event on every open watch whose URL has `part` in it, and ends it. Tells how many those were. */
+  /** Sends an event on every open watch whose URL contains `part`, and ends these. Returns their number. */
   inject(part: string, event: object): number
-  /** Ends every connection, from one moment to the next. */
+  /** Closes every connection at once. */
   cut(): void
-  /** From now on it shows another certificate. */
+  /** Uses another certificate for new connections. */
   showCertificate(certificate: Issued): void
   stop(): Promise<void>
 }
@@ -162,7 +162,7 @@ function bookmarksOf(url: string): { read: (chunk: Buffer) => void; next: () => 
       rest = lines.pop() ?? ''
       for (const line of lines) resourceVersion = JSON.parse(line).object.metadata.resourceVersion ?? resourceVersion
     },
-    // In the middle of an event there is no room for another one.
+    // Not within an event that has arrived in part.
     next: () =>
       rest === '' ? `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion } } })}\n` : undefined,
   }

@@ -13,12 +13,12 @@ describe('while the API server is away', () => {
   afterAll(() => world?.end())
 
   const losses = (): number => world.operator.output().split('the Lease is lost').length
-  const isRunningYet = (): void => {
+  const expectRunning = (): void => {
     expect(world.operator.running(), world.operator.output().slice(-2_000)).toBe(true)
     expect(world.server.running(), world.server.output().slice(-2_000)).toBe(true)
   }
 
-  test('row 121: it is killed and restarted, its connections cut: no restart of ours, and nothing is missed', async () => {
+  test('row 121: it is killed and restarted: the processes of the product go on, and no change is missed', async () => {
     await world.plane.kill()
     expect((await world.login('alice')).status).toBe(200)
     await world.plane.start()
@@ -33,11 +33,11 @@ describe('while the API server is away', () => {
 
     await world.approve('alice-realm-admin')
     await world.untilReady('roleassignments', 'alice-realm-admin', 'True', 'Granted')
-    isRunningYet()
+    expectRunning()
   })
 
-  test('row 121: history is forgotten meanwhile: it is listed anew, and what went is gone', async () => {
-    // Asleep, so that it hears nothing of the deletion before it is history.
+  test('row 121: its history is compacted: a new list finds the deletion', async () => {
+    // Asleep, so that it does not receive the deletion before the compaction.
     world.operator.signal('SIGSTOP')
     await world.plane.kubectl(['delete', 'user.realmkeeper.io', 'bob', '-n=quickstart', '--wait=false'])
     await world.plane.compact()
@@ -45,10 +45,10 @@ describe('while the API server is away', () => {
     world.operator.signal('SIGCONT')
     await until(async () => expect(await world.find('users', 'bob')).toBeUndefined())
     await until(async () => expect((await world.login('bob')).body).toMatchObject({ error: 'invalid_grant' }))
-    isRunningYet()
+    expectRunning()
   })
 
-  test('row 121: a Lease that cannot be renewed ends the turn, not the process, and the next turn goes on', async () => {
+  test('row 121: a Lease that cannot be renewed ends the term, not the process, and the next term goes on', async () => {
     const before = losses()
     await world.plane.kill()
     await until(() => expect(losses()).toBeGreaterThan(before))
@@ -61,7 +61,7 @@ describe('while the API server is away', () => {
     })
     await world.untilReady('users', 'alice')
     await until(async () => expect(await world.operator.isReady()).toBe(true))
-    isRunningYet()
+    expectRunning()
   })
 })
 

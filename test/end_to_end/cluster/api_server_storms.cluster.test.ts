@@ -1,23 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault, SeenRequest } from '../../support/fault_proxy.ts'
+import { until } from './cluster_world.ts'
 import { mostTries, OPERATOR_WATCHES, proxiedWorld, WATCHES } from './proxied_world.ts'
 import type { ProxiedWorld } from './proxied_world.ts'
 
-/** Long enough for backoff to show, too short for the Lease to be lost. */
+/** Long enough to measure backoff, too short to lose the Lease. */
 const STORM_SECONDS = 6
 const UNTIL_LEASE_IS_LOST = 13
-/** Of the quickstart. */
+/** The number of resources in the quickstart. */
 const RESOURCES = 6
-/** A watch that lived so long begins its backoff anew. */
-const WELL_MILLIS = 5_500
+/** A failure after a watch of this age is the first one in a row. */
+const HEALTHY_MILLIS = 5_500
 
 interface Storm {
   asked: SeenRequest[]
   seconds: number
 }
 
-describe('behind a connection that breaks', () => {
+describe('with a connection that breaks', () => {
   let world: ProxiedWorld
   beforeAll(async () => {
     world = await proxiedWorld()
@@ -25,8 +26,8 @@ describe('behind a connection that breaks', () => {
   afterAll(() => world?.end())
 
   /**
-   * All connections end, and every call meets `rule` for some seconds, while somebody logs in and changes things; then
-   * it `ends`, and what was changed arrives.
+   * Cuts all connections and applies `rule` to every call for some seconds, while users log in and change resources.
+   * Then calls `ends` and waits until the changes arrive.
    */
   async function storm(
     rule: (request: SeenRequest) => Fault,
@@ -34,7 +35,7 @@ describe('behind a connection that breaks', () => {
     lasts = STORM_SECONDS,
   ): Promise<Storm> {
     const { proxy } = world
-    await sleep(WELL_MILLIS)
+    await sleep(HEALTHY_MILLIS)
     proxy.setFault(rule)
     const from = proxy.requests.length
     const began = performance.now()
@@ -52,7 +53,7 @@ describe('behind a connection that breaks', () => {
     const by = { operator: 0, server: 0 }
     for (const request of asked) by[world.askedBy(request) ?? 'operator'] += 1
     // Each watch backs off from 250 ms, the Lease is tried every 500 ms to 2 s, what is reconciled meanwhile from 200 ms
-    // on, and the nine objects that approval hangs on are looked at every 2 s at most.
+    // on, and the nine objects that approvals depend on are read every 2 s at most.
     const operator =
       OPERATOR_WATCHES * mostTries(seconds, 250, 30_000) +
       mostTries(seconds, 500, 2_000) +
@@ -75,7 +76,7 @@ describe('behind a connection that breaks', () => {
     await world.untilWell()
   })
 
-  test('row 121: 410 in every stream: what happened unseen is found', async () => {
+  test('row 121: 410 in every stream: new lists find the missed changes', async () => {
     const { proxy } = world
     proxy.setSilence(true)
     const changed = await world.change()
@@ -87,19 +88,19 @@ describe('behind a connection that breaks', () => {
     await world.untilWell()
   })
 
-  test('row 121: 429 for everything: nobody asks before the time of Retry-After, and nothing is missed', async () => {
+  test('row 121: 429 for everything: no watch is tried before Retry-After, and no change is missed', async () => {
     const seen = await storm(
       () => ({ status: 429, retryAfter: 3 }),
       () => world.proxy.clearFault(),
     )
     expectNoHotLoop(seen)
     // Once the connection is gone and its backoff of 250 ms is over, and then every three seconds; backoff alone would
-    // have asked twice as often.
-    const looked = seen.asked.filter(({ isWatch, url }) => isWatch || url.includes('limit=250'))
-    expect(looked.length).toBeLessThanOrEqual(WATCHES * Math.ceil(seen.seconds / 3))
+    // try twice as often.
+    const tries = seen.asked.filter(({ isWatch, url }) => isWatch || url.includes('limit=250'))
+    expect(tries.length).toBeLessThanOrEqual(WATCHES * Math.ceil(seen.seconds / 3))
   })
 
-  test('row 121: 500 for everything, until the Lease is lost: no hot loop, and nothing is missed', async () => {
+  test('row 121: 500 for everything, until the Lease is lost: no hot loop, and no change is missed', async () => {
     const losses = (): number => world.operator.output().split('the Lease is lost').length
     const before = losses()
     expectNoHotLoop(
@@ -112,15 +113,17 @@ describe('behind a connection that breaks', () => {
     expect(losses()).toBeGreaterThan(before)
   })
 
-  test('row 121: tokens that are not accepted any more, until others lie in the files', async () => {
+  test('row 121: tokens that are no longer accepted, until the files hold new ones', async () => {
     const { proxy } = world
     const renewed = await world.renewTokens()
     const refused = (request: SeenRequest): Fault => (world.isFormer(request) ? { status: 401 } : undefined)
-    // A call that is refused for its token is made once more, with what the file holds then.
+    // A call that is refused for its token is repeated once with the present content of the file.
     const seen = await storm(refused, async () => {
-      // Nobody says that a file is written at once.
+      // A file may be empty while it is replaced.
       world.emptyTokenFiles()
-      await sleep(3_000)
+      for (const process of [world.operator, world.server]) {
+        await until(() => expect(process.output()).toMatch(/the token file .* is empty/))
+      }
       renewed.hand()
     })
     expectNoHotLoop(seen, 2)

@@ -19,7 +19,7 @@ import { giveRights, KEYRING_NAMESPACE } from './rights.ts'
 
 export interface Answer {
   status: number
-  // What a test reads from a JSON answer; it asserts on what it reads.
+  // The members of a JSON answer that tests read; they assert on each.
   body: Record<string, unknown> & { access_token?: string; refresh_token?: string; ciphertext?: string }
 }
 
@@ -32,11 +32,11 @@ interface ClusterObject {
   }
 }
 
-/** A cluster with the operator and the server in it: real processes with tokens of ServiceAccounts. */
+/** A cluster with operator and server as processes, which use tokens of ServiceAccounts. */
 export interface ClusterWorld {
   plane: ControlPlane
   database: TestDatabase
-  /** Writes resources, and asks in the name of others. */
+  /** Writes resources, and requests roles for others. */
   author: Account
   approver: Account
   otherApprover: Account
@@ -48,7 +48,7 @@ export interface ClusterWorld {
   /** The quickstart with its license, applied by the author. */
   applyQuickstart(): Promise<void>
   find(plural: string, name: string, namespace?: string): Promise<ClusterObject | undefined>
-  /** Resolves when `Ready` of the present generation has this status, and reason if one is given. */
+  /** Resolves when `Ready` of the present generation has this status and, when given, this reason. */
   untilReady(plural: string, name: string, status?: string, reason?: string, namespace?: string): Promise<ClusterObject>
   /** `realmkeeper approve` */
   approve(name: string, as?: Account, namespace?: string): Promise<void>
@@ -60,18 +60,18 @@ export interface ClusterWorld {
   end(): Promise<void>
 }
 
-/** Of the operator. Who deletes it says that the time of a dead one is over. */
+/** The Lease of the operator. A test deletes it so that a new operator need not wait until it expires. */
 export const LEASE_PATH = '/apis/coordination.k8s.io/v1/namespaces/realmkeeper/leases/realmkeeper-operator'
 export const CLIENT = { client_id: 'shop', client_secret: 'shop-secret-for-development' }
 export const FIELD_SCOPE = 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt'
 export const FIELD_ROLES = ['_svc_dob.selfdecrypt', '_svc_dob.selfencrypt']
-// Several deadlines fit into one test.
+// One test may contain several deadlines.
 vi.setConfig({ testTimeout: 240_000 })
 
 const QUICKSTART = join(ROOT, 'examples/quickstart')
 const passwordOf = (user: string): string => `${user}-password-1`
 
-/** Tries until it passes. Deadlines are far beyond what anything here takes: machines may be busy. */
+/** Repeats the attempt until it does not throw. The deadline leaves room for a busy machine. */
 export function until<Result>(attempt: () => Promise<Result> | Result, seconds = 60): Promise<Result> {
   return vi.waitFor(async () => attempt(), { timeout: seconds * 1000, interval: 50 })
 }
@@ -80,13 +80,13 @@ export interface ClusterWorldOptions {
   operatorArgs?: string[]
   /** Environment variables of every process. */
   env?: Record<string, string>
-  /** Default: one of its own, without a single table. It is dropped with the world. */
+  /** Default: a new database without tables. It is dropped with the world. */
   database?: TestDatabase
-  /** Puts something between a process and the API server: whom that process takes itself for. */
+  /** Returns the account that a process uses instead of this one, for example through a proxy. */
   through?: (plane: ControlPlane, account: Account) => Promise<Account>
 }
 
-/** Starts everything; the operator leads and the server is ready when it resolves. */
+/** Starts everything. When it resolves, the operator leads and the server is ready. */
 export async function clusterWorld(options: ClusterWorldOptions = {}): Promise<ClusterWorld> {
   const { through = async (_plane, account) => account } = options
   const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-cluster-'))
@@ -172,7 +172,7 @@ export async function clusterWorld(options: ClusterWorldOptions = {}): Promise<C
       recordBody(answer)
       return { status: response.status, body: answer }
     } catch (error) {
-      // A connection that is refused or cut is an answer too: status 0.
+      // Status 0 stands for a connection that was refused or cut.
       return { status: 0, body: { error: String(error) } }
     }
   }
@@ -187,7 +187,7 @@ export async function clusterWorld(options: ClusterWorldOptions = {}): Promise<C
     approver: plane.user('carol'),
     otherApprover: plane.user('dave'),
     url,
-    // The first is the one with the empty record of policies that a new cluster has.
+    // The first operator finds an empty record of policies, as in a new cluster.
     operator: await startOperator({ args: ['--trust-existing-decisions', ...(options.operatorArgs ?? [])] }),
     server: await startServer(),
     startOperator,
@@ -223,8 +223,8 @@ export async function clusterWorld(options: ClusterWorldOptions = {}): Promise<C
           ready.observedGeneration === object?.metadata.generation &&
           (reason === undefined || ready.reason === reason)
         if (object && isMet) return object
-        const said = world.operator.output().split('\n').slice(-15).join('\n')
-        throw new Error(`${plural}/${name}: ${JSON.stringify(ready)}; the operator said:\n${said}`)
+        const lines = world.operator.output().split('\n').slice(-15).join('\n')
+        throw new Error(`${plural}/${name}: ${JSON.stringify(ready)}; log of the operator:\n${lines}`)
       }),
     async approve(name, as = world.approver, namespace = 'quickstart') {
       const args = ['approve', name, '--yes', '--no-wait', `--namespace=${namespace}`, `--kubeconfig=${as.kubeconfig}`]
@@ -281,7 +281,7 @@ async function recordKeyrings(admin: Account): Promise<void> {
   }
 }
 
-/** Names of the objects that the quickstart holds, by the plural of their kind. */
+/** The objects of the quickstart: plural of the kind, and name. */
 export function quickstartObjects(): [plural: string, name: string][] {
   const documents = globSync('*.yaml', { cwd: QUICKSTART })
     .toSorted()

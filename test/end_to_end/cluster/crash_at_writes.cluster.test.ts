@@ -9,7 +9,7 @@ import type { ProxiedWorld } from './proxied_world.ts'
 interface Point {
   what: string
   isIt: (request: SeenRequest) => boolean
-  /** Goes on where the object is there and waits. */
+  /** Continues when the object exists and waits. */
   does?: 'approve' | 'delete'
 }
 
@@ -38,7 +38,7 @@ const POINTS: Point[] = [
 ]
 const CASES = POINTS.flatMap((point) => [
   { ...point, when: 'before it is done' },
-  { ...point, when: 'when it is done, and nobody heard of it' },
+  { ...point, when: 'after it, without receiving the answer' },
 ])
 
 describe('an operator that dies at a write', () => {
@@ -113,7 +113,7 @@ describe('an operator that dies at a write', () => {
     expect(revoked).toHaveLength(1)
   })
 
-  /** The operator is killed at the first such request, and another one started. */
+  /** Kills the operator at the first such request, and starts another one. */
   async function killAt(isIt: Point['isIt'], when: string, cause: () => Promise<unknown>): Promise<void> {
     const { operator, proxy } = world
     let isKilled = false
@@ -129,7 +129,7 @@ describe('an operator that dies at a write', () => {
     await cause()
     expect(await operator.ended).toBe('SIGKILL')
     proxy.clearFault()
-    // As if the time of the dead one were over.
+    // As if the Lease of the killed operator had expired.
     await world.plane.admin.call('DELETE', LEASE_PATH)
     world.operator = await world.startOperator()
   }

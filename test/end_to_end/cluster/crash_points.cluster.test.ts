@@ -8,16 +8,16 @@ import type { Manifest } from './manifests.ts'
 
 const ROUNDS = 15
 const USERS = 20
-/** After these all is done, so that the edit between them meets a grant. */
+/** After these rounds the test waits until everything is reconciled, so that the next edit meets a grant. */
 const RESTS = [4, 5]
 const NO_APPROVALS = { requiredApprovals: 1, enabled: false }
 
-/** What one round of the batch wants to be there; each differs from the one before in everything that is reconciled. */
+/** The resources of one round. Each differs from the round before in everything that is reconciled. */
 function batch(round: number): Manifest[] {
-  // Eight come with each round and eight go; four come back as other objects two rounds later.
+  // Each round adds eight and removes eight. Four return as other objects two rounds later.
   const users = Array.from({ length: USERS }, (_, index) => `user-${(index + round * 8) % (USERS + 12)}`)
   const clients = [0, 1].map((index) => `client-${index + round}`)
-  // Their subjects stay, so that each of their grants is one transition.
+  // Their subjects stay, so that each grant is one transition.
   const assignments = [0, 1, 2].map((index) => `assignment-${index + Math.floor(round / 2)}`)
   return [
     ...users.flatMap((name) => userWithPassword(name, { firstName: `Round ${round}` })),
@@ -53,7 +53,7 @@ describe('an operator that is killed at any moment', () => {
   const find = async (plural: string): Promise<Found[]> =>
     (await world.plane.admin.do('GET', `/apis/realmkeeper.io/v1alpha1/namespaces/quickstart/${plural}`)).items
 
-  /** What is on its way out takes no new life; it is applied once more when it is gone. */
+  /** An object that is being deleted cannot be applied: it is applied again when it is gone. */
   async function apply(before: Manifest[], after: Manifest[]): Promise<void> {
     const stays = new Set(after.map(pathOf))
     const gone = before.filter((manifest) => !stays.has(pathOf(manifest)))
@@ -63,11 +63,11 @@ describe('an operator that is killed at any moment', () => {
     ])
   }
 
-  /** @param millis after which it is killed */
+  /** @param millis time until the kill */
   async function killAfter(millis: number): Promise<void> {
     await sleep(millis)
     await world.operator.kill()
-    // As if the time of the dead one were over.
+    // As if the Lease of the killed operator had expired.
     await world.plane.admin.call('DELETE', LEASE_PATH)
     world.operator = await world.startOperator()
     await until(() => expect(world.operator.output()).toContain('this operator leads'))
@@ -77,7 +77,7 @@ describe('an operator that is killed at any moment', () => {
     let present: Manifest[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const wanted = batch(round)
-      // Spread over all of its work: before the first write, among them, and when it is done.
+      // Spread over all of its work: before the first write, between writes, and after the last.
       await Promise.all([apply(present, wanted), killAfter(((round * 7) % ROUNDS) * 60)])
       present = wanted
       if (RESTS.includes(round)) await until(async () => expect(await unseenAssignments()).toEqual([]))
@@ -107,7 +107,7 @@ describe('an operator that is killed at any moment', () => {
       users.map(({ metadata: { name, uid } }) => ({
         name,
         uid,
-        // Who had the name before had another one.
+        // The former object of this name had another uid.
         subject: uid,
         first_name: name === 'keeper' ? null : `Round ${ROUNDS - 1}`,
       })),
@@ -152,14 +152,14 @@ describe('an operator that is killed at any moment', () => {
     return found
   }
 
-  /** Names of those that the operator has not said anything of as they are now. */
+  /** Names of the objects whose present generation has no status. */
   async function unseenAssignments(): Promise<string[]> {
     const isSeen = ({ metadata, status }: Found): boolean =>
       metadata.deletionTimestamp === undefined && status?.observedGeneration === metadata.generation
     return namesOf((await find('roleassignments')).filter((object) => !isSeen(object)))
   }
 
-  /** A generation grants once, only what is there is revoked, and what is left is what counts. */
+  /** A generation grants once, only existing roles are revoked, and the rest is what counts. */
   async function expectOneAuditRowAGrant(): Promise<void> {
     const audited = await rows(
       `select details::json ->> 'uid' as uid, action, details::json -> 'roles' as roles,
@@ -172,7 +172,7 @@ describe('an operator that is killed at any moment', () => {
     for (const { uid, action, roles } of audited) {
       const before = granted.get(uid) ?? []
       const named = Array.isArray(roles) ? roles.map(String) : []
-      // A grant names all that it gives, what its forerunner gave as well.
+      // A grant lists all its roles, including those of the grant before.
       if (action === 'roles_granted') granted.set(uid, [...new Set([...before, ...named])])
       else {
         expect(named.filter((role) => !before.includes(role))).toEqual([])

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterWorld, FIELD_ROLES, FIELD_SCOPE, until } from './cluster_world.ts'
 import type { ClusterWorld } from './cluster_world.ts'
 
-describe('rows that somebody changes by hand', () => {
+describe('rows that are changed by hand', () => {
   let world: ClusterWorld
   beforeAll(async () => {
     world = await clusterWorld({ operatorArgs: ['--resync-seconds=10'] })
@@ -14,7 +14,7 @@ describe('rows that somebody changes by hand', () => {
       await world.approve(name)
       await world.untilReady('roleassignments', name, 'True', 'Granted')
     }
-    // The last that is written of what was granted.
+    // The last write after the grants.
     await until(async () => {
       const { status } = await world.untilReady('realms', 'quickstart')
       const fields = status?.conditions?.find(({ type }) => type === 'FieldEncryptionReady')
@@ -32,7 +32,7 @@ describe('rows that somebody changes by hand', () => {
   }
   const drifted = (): Promise<number> => metric('realmkeeper_operator_drifted_rows_total')
 
-  /** All rows of configuration, but for what may be made anew of the same secret. */
+  /** All rows of configuration, without the columns that a new hash of the same secret changes. */
   async function essence(): Promise<unknown> {
     const made = new Set(['password_hash', 'secret_salt', 'secret_hash'])
     const tables = ['realms', 'clients', 'users', 'role_assignments', 'granted_roles']
@@ -41,7 +41,7 @@ describe('rows that somebody changes by hand', () => {
     return JSON.parse(JSON.stringify([all, forged]), (name, value: unknown) => (made.has(name) ? null : value))
   }
 
-  test('row 123: they are put right at the next resync, and counted, each once', async () => {
+  test('row 123: the next resync corrects them, and counts each once', async () => {
     const before = await essence()
     const edits = [
       `update users set username = 'mallory', enabled = false where name = 'alice'`,
@@ -50,13 +50,13 @@ describe('rows that somebody changes by hand', () => {
       `update realms set enabled = false`,
       `delete from granted_roles where role = '_svc_dob.selfencrypt'`,
       `update granted_roles set role = 'owner' where role = 'svc-realm-admin'`,
-      `insert into granted_roles values ('quickstart', 'User', 'mallory', 'svc-realm-admin', 'of nobody', null)`,
+      `insert into granted_roles values ('quickstart', 'User', 'mallory', 'svc-realm-admin', 'without-assignment', null)`,
     ]
     for (const edit of edits) expect((await world.database.pool.query(edit)).rowCount, edit).toBe(1)
     expect(await essence()).not.toEqual(before)
     await until(async () => expect(await essence()).toEqual(before))
-    await until(async () => expect(await drifted(), saidDrift().join('\n')).toBe(edits.length))
-    expect(saidDrift()).toHaveLength(edits.length)
+    await until(async () => expect(await drifted(), loggedDrifts().join('\n')).toBe(edits.length))
+    expect(loggedDrifts()).toHaveLength(edits.length)
 
     await until(async () => {
       const { status, body } = await world.login('bob', { scope: FIELD_SCOPE })
@@ -65,7 +65,7 @@ describe('rows that somebody changes by hand', () => {
       expect((await world.login('alice')).status).toBe(200)
     })
 
-    // At the resyncs that follow everything is as it was left.
+    // The next resyncs find nothing to correct.
     const reconciled = (): Promise<number> =>
       metric('realmkeeper_operator_reconciles_total{kind="User",result="ready"}')
     const sofar = await reconciled()
@@ -74,7 +74,7 @@ describe('rows that somebody changes by hand', () => {
     expect(await essence()).toEqual(before)
   })
 
-  function saidDrift(): string[] {
+  function loggedDrifts(): string[] {
     const lines = world.operator.output().split('\n')
     return lines.flatMap((line): string[] => {
       const drift: unknown = line.includes('"drift":') ? JSON.parse(line).drift : undefined

@@ -52,7 +52,7 @@ describe('many writers of one object', () => {
           return isWrite ? url : []
         })
 
-      // Another program labels it, and says in status what it has done.
+      // Another program labels the object and reports in its status.
       const label = (round: number): Promise<unknown> =>
         admin.do('PATCH', path, { metadata: { labels: { round: String(round) } } }, { contentType: MERGE_PATCH })
       const report = (round: number): Promise<unknown> => {
@@ -67,7 +67,7 @@ describe('many writers of one object', () => {
         const body = { apiVersion, kind, metadata, status: { conditions: [condition] } }
         return admin.do('PATCH', `${path}/status?fieldManager=backup&force=true`, body, { contentType: APPLY_PATCH })
       }
-      // What heals applies the whole spec, changed or not; what it heals is somebody's change by hand.
+      // Self-healing applies the whole spec, changed or not, and reverts a change by hand.
       let commit = 0
       const heal = (): Promise<unknown> =>
         author.do('PATCH', `${path}?fieldManager=argocd&force=true`, wanted(commit), { contentType: APPLY_PATCH })
@@ -91,7 +91,7 @@ describe('many writers of one object', () => {
       await until(() => expect(versions.at(-1)?.metadata.resourceVersion).toBe(last.metadata.resourceVersion))
 
       expectNoFlapping(versions)
-      // One status for each generation, and none but of a generation.
+      // One status for each generation, and no other.
       const reports = versions.filter((version, at) => {
         const before = versions[at - 1]
         return before !== undefined && JSON.stringify(ownOf(version)) !== JSON.stringify(ownOf(before))
@@ -99,10 +99,10 @@ describe('many writers of one object', () => {
       const generations = last.metadata.generation - (versions[0]?.metadata.generation ?? 0)
       expect(generations).toBeGreaterThan(5)
       expect(reports.length).toBeLessThanOrEqual(generations)
-      // A write that is refused had its version taken by somebody else's: there are no more than versions.
+      // A write is refused when another client changed the object first, so there are at most as many refusals as versions.
       expect(writesSince(from).length).toBeLessThan(versions.length)
 
-      // The spec rests, the others go on: there is nothing to say, and nothing is said.
+      // The spec no longer changes, and the other writers go on: the operator writes nothing.
       const rest = new AbortController()
       const quiet = world.proxy.requests.length
       const others = [again(rest.signal, 20, label), again(rest.signal, 20, report), again(rest.signal, 50, heal)]
@@ -122,7 +122,7 @@ describe('many writers of one object', () => {
     for (const { metadata, status } of versions) {
       const ready = status?.conditions?.find(({ type }) => type === 'Ready')
       expect(ready?.status).toBe('True')
-      // It has been True all the time.
+      // The condition was True all the time.
       expect(ready?.lastTransitionTime).toBe(
         first?.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime,
       )
@@ -136,7 +136,7 @@ describe('many writers of one object', () => {
 
 const EPOCH = '2026-01-01T00:00:00Z'
 
-/** What Git holds at each commit. */
+/** The content of Git at each commit. */
 function manifests(kind: string): (commit: number) => Manifest {
   if (kind === 'User') {
     return (commit) =>
@@ -164,12 +164,12 @@ function specOf({ spec }: Manifest): object {
   return Object(spec)
 }
 
-/** What the operator says. */
+/** The operator's part of status. */
 function ownOf({ status }: Version): object {
   return { ...status, conditions: status?.conditions?.filter(({ type }) => type !== FOREIGN) }
 }
 
-/** Does something every so often until it is over. Resolves with how often it was done. */
+/** Repeats an action at an interval until the signal. Resolves with the number of repetitions. */
 async function again(signal: AbortSignal, millis: number, what: (round: number) => Promise<unknown>): Promise<number> {
   let round = 0
   for (; !signal.aborted; round++) {
@@ -179,7 +179,7 @@ async function again(signal: AbortSignal, millis: number, what: (round: number) 
   return round
 }
 
-/** Every version of one object, from the present one on, as a watch tells of them. */
+/** Every version of one object that a watch reports, from the present one on. */
 async function follow(as: Account, path: string): Promise<Version[]> {
   const present: Version = await as.do('GET', path)
   const versions = [present]

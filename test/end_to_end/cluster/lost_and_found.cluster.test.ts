@@ -6,7 +6,7 @@ import type { ClusterWorld } from './cluster_world.ts'
 
 const CRDS = ['realms', 'clients', 'users', 'roleassignments'].map((plural) => `${plural}.realmkeeper.io`)
 
-describe('what is lost in a cluster', () => {
+describe('losses in a cluster', () => {
   let world: ClusterWorld
   beforeAll(async () => {
     world = await clusterWorld()
@@ -26,7 +26,7 @@ describe('what is lost in a cluster', () => {
     return rows[0]?.count ?? -1
   }
 
-  test('row 115: deleted while nobody works: the finalizer holds it, and it is removed once somebody does', async () => {
+  test('row 115: deleted while no operator runs: the finalizer keeps the object until an operator removes its rows', async () => {
     await world.operator.kill()
     await world.plane.kubectl(['delete', 'user.realmkeeper.io', 'bob', '-n=quickstart', '--wait=false'])
     const waiting = await world.find('users', 'bob')
@@ -38,7 +38,7 @@ describe('what is lost in a cluster', () => {
     await until(async () => expect((await world.login('bob')).body).toMatchObject({ error: 'invalid_grant' }))
   })
 
-  test('row 116: a finalizer that was removed by hand: the sweep at the start finds the row', async () => {
+  test('row 116: a finalizer removed by hand: the sweep at the start finds the row', async () => {
     await world.operator.stop()
     const path = '/apis/realmkeeper.io/v1alpha1/namespaces/quickstart/users/alice'
     await world.plane.admin.do('PATCH', path, { metadata: { finalizers: null } }, { contentType: MERGE_PATCH })
@@ -51,7 +51,7 @@ describe('what is lost in a cluster', () => {
     await world.untilReady('users', 'bob')
   })
 
-  test('row 118: all CustomResourceDefinitions are deleted and made anew: no row is lost, and resources find their rows again', async () => {
+  test('row 118: all CustomResourceDefinitions are deleted and created again: no row is lost, and resources find their rows', async () => {
     const before = await count('users')
     expect(before).toBe(2)
     await world.plane.kubectl(['delete', 'crd', ...CRDS, '--timeout=60s'])
@@ -61,21 +61,21 @@ describe('what is lost in a cluster', () => {
     expect((await world.login('alice')).status).toBe(200)
 
     await installCrds(world.plane.admin)
-    // Neither by itself nor at the next start: what is missing from the list of another kind was not deleted.
+    // Neither at once nor at the next start: an object that is missing from the list of a new CRD was not deleted.
     await world.operator.stop()
     world.operator = await world.startOperator()
     await until(async () => expect(await world.operator.isReady()).toBe(true))
     expect(await count('users')).toBe(before)
     expect((await world.login('alice')).status).toBe(200)
 
-    // A Realm that is back finds its row, and those of Users that are not.
+    // A Realm that is created again finds its row, and the rows of Users that are still missing.
     await apply('02_realm.yaml')
     await world.untilReady('realms', 'quickstart')
     expect(await count('users')).toBe(before)
     await until(async () => expect((await world.login('bob')).status).toBe(200))
   })
 
-  test('row 118: until all are back, one that is deleted is deleted, and those that are not back stay', async () => {
+  test('row 118: until all are back, a deletion removes its row, and rows of missing resources stay', async () => {
     await apply('04_users.yaml')
     await world.untilReady('users', 'alice')
     await world.untilReady('users', 'bob')
@@ -93,7 +93,7 @@ describe('what is lost in a cluster', () => {
     await until(async () => expect((await world.login('bob')).status).toBe(200))
   })
 
-  test('row 118: --accept-empty says that the former rows may go', async () => {
+  test('row 118: --accept-empty lets the former rows be removed', async () => {
     await world.operator.stop()
     const path = '/apis/realmkeeper.io/v1alpha1/namespaces/quickstart/users/bob'
     await world.plane.admin.do('PATCH', path, { metadata: { finalizers: null } }, { contentType: MERGE_PATCH })
@@ -107,7 +107,7 @@ describe('what is lost in a cluster', () => {
     expect((await world.login('alice')).status).toBe(200)
   })
 
-  test('row 124: without the right to one kind it says so, is not ready, and the others go on', async () => {
+  test('row 124: without the right to one kind the operator reports it, is not ready, and reconciles the others', async () => {
     await world.operator.stop()
     const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/operator'
     const { rules } = await world.plane.admin.do('GET', role)

@@ -24,7 +24,7 @@ export function secret(name: string, data: Record<string, string>): Manifest {
   return { apiVersion: 'v1', kind: 'Secret', metadata, data: Object.fromEntries(entries) }
 }
 
-/** A User with the password `<name>-password`, and the Secret of its name that holds it. */
+/** A User with the password `<name>-password`, and the Secret of the same name with that password. */
 export function userWithPassword(name: string, spec: object = {}): Manifest[] {
   return [
     secret(name, { password: `${name}-password` }),
@@ -32,13 +32,13 @@ export function userWithPassword(name: string, spec: object = {}): Manifest[] {
   ]
 }
 
-/** Where an object of the namespace of the quickstart is. */
+/** The path of an object in the namespace of the quickstart. */
 export function pathOf({ kind, metadata }: Pick<Manifest, 'kind' | 'metadata'>): string {
   const group = kind === 'Secret' ? '/api/v1' : '/apis/realmkeeper.io/v1alpha1'
   return `${group}/namespaces/quickstart/${kind.toLowerCase()}s/${metadata.name}`
 }
 
-/** Applies them at once, as a GitOps account does. */
+/** Applies them together, as a GitOps controller does. */
 export async function applyAll(as: Account, manifests: Manifest[]): Promise<void> {
   const query = 'fieldManager=gitops&force=true'
   await Promise.all(

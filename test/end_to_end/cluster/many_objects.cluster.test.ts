@@ -6,11 +6,11 @@ import { mostTries, proxiedWorld } from './proxied_world.ts'
 import type { ProxiedWorld } from './proxied_world.ts'
 
 const GOOD = named('good', 250)
-/** No Secret with their password. */
+/** Users whose password Secret is missing. */
 const LATE = named('late', 20)
-/** A Realm that does not exist. */
+/** Users whose Realm does not exist. */
 const LOST = named('lost', 20)
-/** PostgreSQL refuses their rows. */
+/** Users whose rows PostgreSQL refuses. */
 const BROKEN = named('broken', 20)
 const QUIET_SECONDS = 5
 
@@ -59,11 +59,11 @@ describe('hundreds of Users at once', () => {
   const writesOf = (from: number, part: string): number =>
     world.proxy.requests.slice(from).filter(({ method, url }) => method !== 'GET' && url.includes(part)).length
 
-  test('row 122: those that can be are Ready while others fail for good, and nothing turns in circles for those', async () => {
+  test('row 122: valid Users become Ready while others fail permanently, and failures cause no busy loop', async () => {
     const from = world.proxy.requests.length
-    // The failing ones first, so that they are in the way if they can be.
+    // The failing ones first, so that they could delay the others.
     const users = [...BROKEN, ...GOOD].flatMap((name) => userWithPassword(name))
-    // Whose Secret comes late has one status more.
+    // A User whose Secret arrives late gets one more status.
     await applyAll(
       world.author,
       users.filter(({ kind }) => kind === 'Secret'),
@@ -85,10 +85,10 @@ describe('hundreds of Users at once', () => {
       const found = await byReason()
       expect(found.SecretNotFound?.toSorted()).toEqual(LATE.toSorted())
       expect(found.RealmNotFound?.toSorted()).toEqual(LOST.toSorted())
-      // Their failure is not of a kind that has a reason of its own.
+      // This failure has no reason of its own.
       expect(found.Reconciling?.toSorted()).toEqual(BROKEN.toSorted())
     })
-    // A User is worth two writes: its finalizer and its status.
+    // Two writes for each User: finalizer and status.
     expect(writesOf(from, '/users/good-')).toBeLessThanOrEqual(2 * GOOD.length)
     for (const [name, { length }] of Object.entries({ late: LATE, lost: LOST, broken: BROKEN })) {
       expect(writesOf(from, `/users/${name}-`), name).toBeLessThanOrEqual(2 * length)
@@ -99,15 +99,15 @@ describe('hundreds of Users at once', () => {
     await sleep(QUIET_SECONDS * 1_000)
     const after = await reconciled()
     expect(writesOf(quietFrom, '/users/')).toBe(0)
-    // What waits for a Secret or a Realm is not looked at until it is there.
+    // A User that waits for a Secret or a Realm is not reconciled until that exists.
     expect(after.not_ready).toBe(before.not_ready)
     expect(after.ready).toBe(before.ready)
-    // What fails is tried from 200 ms to a minute apart.
+    // A failure is tried again after 200 ms to a minute.
     const seconds = (performance.now() - began) / 1_000
     expect(after.failed).toBeLessThanOrEqual(BROKEN.length * mostTries(seconds, 200, 60_000))
     expect(after.failed).toBeGreaterThan(BROKEN.length)
 
-    // Each is Ready once its cause is gone.
+    // Each becomes Ready once the cause is removed.
     await world.database.pool.query('drop trigger refuse_broken on users')
     await applyAll(world.author, [secret('late-0', { password: 'late-0-password' })])
     await world.untilReady('users', 'late-0')

@@ -7,14 +7,14 @@ import { ROOT } from '../../support/source_files.ts'
 export interface Part {
   pid: number
   healthUrl: string
-  /** All that it wrote so far. */
+  /** Its standard output and standard error. */
   output(): string
   running(): boolean
-  /** Resolves with how it ended. */
+  /** Resolves with the exit code, or the name of the signal. */
   ended: Promise<number | string>
   isReady(): Promise<boolean>
   signal(name: NodeJS.Signals): void
-  /** SIGTERM; resolves with how it ended. */
+  /** Sends SIGTERM; resolves as `ended`. */
   stop(): Promise<number | string>
   kill(): Promise<void>
 }
@@ -25,7 +25,7 @@ export interface PartOptions {
   healthPort: number
 }
 
-/** Starts `realmkeeper operator` or `realmkeeper server`; it does not outlive this process. */
+/** Starts `realmkeeper operator` or `realmkeeper server`. The process ends with this one. */
 export function startPart(name: 'operator' | 'server', { args, env, healthPort }: PartOptions): Part {
   const child = spawn(process.execPath, [`${ROOT}/cli/realmkeeper.ts`, name, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
@@ -39,11 +39,11 @@ export function startPart(name: 'operator' | 'server', { args, env, healthPort }
       log.write(chunk)
     })
   }
-  const killWithUs = (): void => void child.kill('SIGKILL')
-  process.once('exit', killWithUs)
+  const killAtExit = (): void => void child.kill('SIGKILL')
+  process.once('exit', killAtExit)
   const ended = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => {
-      process.removeListener('exit', killWithUs)
+      process.removeListener('exit', killAtExit)
       resolve(code ?? signal ?? 'unknown')
     })
   })
@@ -61,7 +61,7 @@ export function startPart(name: 'operator' | 'server', { args, env, healthPort }
     signal: (signal) => void child.kill(signal),
     stop() {
       child.kill('SIGTERM')
-      // One that a test had stopped hears it only when it goes on.
+      // A process that a test had stopped receives SIGTERM only when it continues.
       child.kill('SIGCONT')
       return ended
     },

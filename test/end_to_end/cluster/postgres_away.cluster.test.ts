@@ -34,7 +34,7 @@ describe('while PostgreSQL cannot be reached', () => {
     )
   }
 
-  test('row 115: a User is deleted: its finalizer holds, an Event says why, and it goes once, after its row', async () => {
+  test('row 115: a deleted User stays with its finalizer, an Event gives the reason, and it disappears once, after its row', async () => {
     const session = await until(async () => {
       const answer = await world.login('bob')
       expect(answer.status).toBe(200)
@@ -51,12 +51,12 @@ describe('while PostgreSQL cannot be reached', () => {
         },
       ]),
     )
-    // Something new waits as well, and says so where somebody looks for it.
+    // A new User waits as well, and its status says so.
     await applyAll(world.author, [resource('User', 'carol', { username: 'carol' })])
     const carol = await world.untilReady('users', 'carol', 'Unknown', 'Reconciling')
     expect(carol.status?.conditions?.[0]?.message).toBe('waiting for PostgreSQL')
 
-    // Tried many times meanwhile, and said once.
+    // Tried many times during these seconds, and reported once.
     await sleep(5_000)
     expect((await world.find('users', 'bob'))?.metadata.finalizers).toEqual(['realmkeeper.io/cleanup'])
     expect(await rowsOf('bob')).toBe(1)

@@ -17,33 +17,30 @@ import { KEYRING_NAMESPACE } from './rights.ts'
 const PROCESSES = ['operator', 'server'] as const
 type Process = (typeof PROCESSES)[number]
 
-/**
- * What the operator watches: four kinds and their definitions, namespaces, Secrets, and nine objects that approval
- * hangs on.
- */
+/** The operator's watches: four kinds and their CRDs, namespaces, Secrets, and nine objects that approvals depend on. */
 export const OPERATOR_WATCHES = 19
-/** And the server: one keyring. */
+/** With the server's watch of one keyring. */
 export const WATCHES = OPERATOR_WATCHES + 1
 
-/** A world whose operator and server reach the API server through a proxy that can break what goes through it. */
+/** A world whose operator and server reach the API server through a proxy that injects faults. */
 export interface ProxiedWorld extends ClusterWorld {
   proxy: FaultProxy
-  /** Makes new tokens, without giving them to anybody: `hand` writes them into the files that the processes read. */
+  /** Creates new tokens. `hand` writes them into the token files of the processes. */
   renewTokens(): Promise<{ hand: () => void }>
-  /** Leaves nothing in the files that the processes read. */
+  /** Empties the token files of the processes. */
   emptyTokenFiles(): void
-  /** True for a request with a token that `renewTokens` made another one for. */
+  /** True for a request with a token that `renewTokens` replaced. */
   isFormer(request: SeenRequest): boolean
-  /** Which of the two processes asked. */
+  /** The process that sent the request. */
   askedBy(request: SeenRequest): Process | undefined
   /**
-   * Somebody changes alice's name and asks for another key of refresh tokens: the one reaches the server through the
-   * operator, the other also by itself. `arrived` resolves when both are seen in tokens.
+   * Changes alice's name and rotates the keys of refresh tokens. The name reaches the server through the operator, the key
+   * also through the server's own watch. `arrived` resolves when tokens contain both.
    */
   change(): Promise<{ arrived: () => Promise<void> }>
-  /** Logs in again and again, and expects that it goes well. */
+  /** Logs in again and again, and expects success. */
   keepLoggingIn(seconds: number): Promise<void>
-  /** Both are ready, the processes that were started first, and watch what they have to. */
+  /** Resolves when both processes are ready and have all their watches. They must not have been restarted. */
   untilWell(): Promise<void>
 }
 
@@ -51,7 +48,7 @@ interface ProxiedWorldOptions extends Pick<ClusterWorldOptions, 'env'> {
   bookmarkMillis?: number
 }
 
-/** As `clusterWorld`, with the quickstart in it; both processes have a token file, as in a pod, and the address of the proxy. */
+/** As `clusterWorld`, with the quickstart applied. Both processes use a token file, as in a pod, and the proxy. */
 export async function proxiedWorld({ env, bookmarkMillis }: ProxiedWorldOptions = {}): Promise<ProxiedWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-proxied-'))
   const tokens: Record<Process, string[]> = { operator: [], server: [] }
@@ -150,10 +147,7 @@ function partOf(token = '', at: number): Record<string, unknown> {
   return part
 }
 
-/**
- * The most tries that backoff lets begin within some seconds: the first at once, and each wait is at least half of what
- * it doubles to.
- */
+/** The most tries within some seconds under backoff: the first at once, and each wait at least half of the doubled one. */
 export function mostTries(seconds: number, firstMillis: number, longestMillis: number): number {
   let tries = 1
   let at = 0

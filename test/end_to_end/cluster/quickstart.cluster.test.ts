@@ -14,7 +14,7 @@ describe('the quickstart in a cluster', () => {
 
   const kubectl = (...args: string[]): Promise<string> => world.plane.kubectl(args, { as: world.author })
 
-  /** As the documents print it: by nothing but kubectl. */
+  /** As the documents show it, with kubectl alone. */
   async function approveByCondition(name: string): Promise<void> {
     const found = await world.find('roleassignments', name)
     const decision = {
@@ -64,7 +64,7 @@ describe('the quickstart in a cluster', () => {
     })
   })
 
-  test('row 128: `kubectl get` answers the first question, `kubectl explain` reads well, and `kubectl wait` ends', async () => {
+  test('row 128: `kubectl get` shows the state, `kubectl explain` reads well, and `kubectl wait` ends', async () => {
     const realms = await kubectl('get', 'realm', '-n=quickstart')
     expect(realms.split('\n')[0]).toMatch(/^NAME +READY +REASON +ENCRYPTION +ISSUER +AGE$/)
     expect(realms).toMatch(/^quickstart +True +Available +True +http:\/\/127\.0\.0\.1:\d+\/auth\/realms\/quickstart /m)
@@ -80,7 +80,7 @@ describe('the quickstart in a cluster', () => {
     await kubectl('wait', 'realm/quickstart', '-n=quickstart', '--for=condition=Ready', '--timeout=5s')
   })
 
-  describe('what an approver allowed', () => {
+  describe('an approved access', () => {
     const NICKNAME = { field: 'nickname', value: 'Bobby' }
     const roles = ['_svc_nick.selfdecrypt', '_svc_nick.selfencrypt']
     const scope = 'openid _svc_nick.selfencrypt _svc_nick.selfdecrypt'
@@ -94,7 +94,7 @@ describe('the quickstart in a cluster', () => {
       await world.untilReady('realms', 'quickstart')
     })
 
-    /** Asks for the roles of the field for bob; resolves with a token that has them, and a ciphertext. */
+    /** Requests the roles of the field for bob; resolves with a token that has them, and a ciphertext. */
     async function grant(name: string, spec: object): Promise<{ token: string; ciphertext: string }> {
       const manifest = {
         apiVersion: 'realmkeeper.io/v1alpha1',
@@ -120,7 +120,7 @@ describe('the quickstart in a cluster', () => {
       })
     }
 
-    /** From new tokens, from what is told of an old one, and from what that one may decrypt. */
+    /** In new tokens, in the introspection of an old token, and in what the old token may decrypt. */
     async function untilGone({ token, ciphertext }: { token: string; ciphertext: string }): Promise<void> {
       await until(async () => {
         const decrypted = await world.field('decrypt', token, { field: 'nickname', ciphertext })
@@ -133,7 +133,7 @@ describe('the quickstart in a cluster', () => {
       })
     }
 
-    test('is over when its time is over', async () => {
+    test('ends with its time', async () => {
       const expiresAt = new Date(Date.now() + 8_000).toISOString().replace(/\.\d+/, '')
       const granted = await grant('bob-for-a-while', { expiresAt })
       await untilGone(granted)
@@ -141,7 +141,7 @@ describe('the quickstart in a cluster', () => {
       await kubectl('delete', 'roleassignment', 'bob-for-a-while', '-n=quickstart')
     })
 
-    test('row 107: is over for what an edit takes away, and stays for the rest', async () => {
+    test('row 107: ends for the roles that an edit removes, and stays for the others', async () => {
       const granted = await grant('bob-nick', {})
       await world.patch('roleassignments', 'bob-nick', { spec: { roles: ['_svc_nick.selfencrypt'] } })
       await untilGone(granted)
@@ -150,7 +150,7 @@ describe('the quickstart in a cluster', () => {
       await kubectl('delete', 'roleassignment', 'bob-nick', '-n=quickstart')
     })
 
-    test('row 110: is over when the assignment is deleted, and does not come back with one of the same name', async () => {
+    test('row 110: ends when the assignment is deleted, and does not return with one of the same name', async () => {
       const granted = await grant('bob-nick', {})
       await kubectl('delete', 'roleassignment', 'bob-nick', '-n=quickstart', '--timeout=30s')
       await untilGone(granted)
@@ -159,7 +159,7 @@ describe('the quickstart in a cluster', () => {
     })
   })
 
-  test('the server answers for each change: a password, a user that is disabled, one that is deleted, a client', async () => {
+  test('the server follows each change: a password, a disabled user, a deleted user, a client', async () => {
     const REFUSED = { error: 'invalid_grant' }
     recordSecrets('another-password-2')
     const password = Buffer.from('another-password-2').toString('base64')
@@ -181,7 +181,7 @@ describe('the quickstart in a cluster', () => {
     await until(async () => expect((await world.login('alice')).status).toBe(401))
   })
 
-  test('servers may read the live keyrings, and no Secret beside them', async () => {
+  test('servers may read the live keyrings, and no other Secret', async () => {
     const server = await world.plane.serviceAccount('realmkeeper', 'server')
     const secrets = '/api/v1/namespaces/realmkeeper/secrets'
     expect((await server.call('GET', `${secrets}/realm-quickstart-keyring`)).status).toBe(200)
@@ -198,7 +198,7 @@ describe('the quickstart in a cluster', () => {
   }
   const NOTHING = { realms: 0, clients: 0, users: 0, granted_roles: 0 }
 
-  test('row 117: `kubectl delete -f` ends, in whatever order, and nothing is left but the keys', async () => {
+  test('row 117: `kubectl delete -f` ends in any order, and only the keys are left', async () => {
     await kubectl('delete', '-f', 'examples/quickstart', '--ignore-not-found', '--timeout=60s')
     await until(async () => expect(await rowsLeft()).toEqual(NOTHING))
     await until(async () => expect((await world.login('alice')).status).toBe(404))
@@ -206,7 +206,7 @@ describe('the quickstart in a cluster', () => {
     expect((await world.plane.admin.call('GET', keyring)).status).toBe(200)
   })
 
-  test('row 117: a namespace that is deleted with everything in it is never stuck', async () => {
+  test('row 117: the deletion of a namespace with all its resources ends', async () => {
     await world.applyQuickstart()
     await world.untilReady('users', 'alice')
     await until(async () => expect((await world.login('alice')).status).toBe(200))

@@ -14,7 +14,7 @@ import { ROOT } from '../../support/source_files.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
-/** The commands of one section, as they are pasted. */
+/** The commands of one section. */
 function commandsOf(heading: string): string {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
   const [, section = ''] = readme.split(`\n## ${heading}\n`)
@@ -35,7 +35,7 @@ describe('the tour in a cluster', () => {
     const bin = join(folder, 'bin')
     mkdirSync(bin)
     symlinkSync(binaryPath('kubectl'), join(bin, 'kubectl'))
-    // What npx finds in a checkout.
+    // The commands that npx finds in a checkout.
     writeFileSync(
       join(bin, 'npx'),
       `#!/bin/sh\nshift\nexec "${process.execPath}" "${ROOT}/cli/realmkeeper.ts" "$@"\n`,
@@ -52,7 +52,7 @@ describe('the tour in a cluster', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('its commands do what it says, and then those of the tour without a cluster do', async () => {
+  test('its commands do what the README says, and then those of the tour without a cluster do', async () => {
     const url = `http://localhost:${port}`
     const [, afterwards = ''] = commandsOf('The tour').split(/^npx realmkeeper approve quickstart-dob.*$/m)
     const [setUp = ''] = commandsOf('The tour').split(/^A=/m)
@@ -62,7 +62,7 @@ describe('the tour in a cluster', () => {
       commandsOf('The tour in a cluster'),
       `echo 'the tour:'`,
       setUp,
-      // The server learns of the last decision a moment later than kubectl.
+      // The server receives the last decision a moment later than kubectl.
       `for i in $(seq 100); do [ "$(login 'openid _svc_dob.selfencrypt' | pick scope | grep -c selfencrypt)" = 1 ] && break; sleep 0.1; done`,
       afterwards,
       'kubectl delete -f examples/quickstart --timeout=120s',
@@ -77,7 +77,7 @@ describe('the tour in a cluster', () => {
         HOME: folder,
         KUBECONFIG: plane.admin.kubeconfig,
         REALMKEEPER_LISTEN_PORT: String(port),
-        // Two processes, two ports: what stands in the environment is for both.
+        // Each process has its own port, so the environment cannot set it.
         REALMKEEPER_HEALTH_LISTEN_PORT: '0',
       },
       stdio: ['ignore', 'pipe', 'pipe'],

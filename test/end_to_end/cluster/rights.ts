@@ -8,7 +8,7 @@ const READ = ['get', 'list', 'watch']
 
 export const KEYRING_NAMESPACE = 'realmkeeper'
 
-/** What the operator needs beside its resources: the policies to look at. */
+/** The rights of the operator to read the policies. */
 const POLICY_RULES = [
   {
     apiGroups: ['admissionregistration.k8s.io'],
@@ -17,7 +17,7 @@ const POLICY_RULES = [
   },
 ]
 
-/** In its own namespace: the Lease, and the Role that names the keyrings. */
+/** The rights of the operator in its own namespace: the Lease, and the Role that lists the keyrings. */
 const HOME_RULES = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
   { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], verbs: ['create'] },
@@ -40,14 +40,14 @@ const APPROVER_RULES = [
   { apiGroups: ['realmkeeper.io'], resources: ['roleassignments', 'realms'], verbs: ['approve'] },
 ]
 
-/** An author of resources who asks in the name of others, as a GitOps account does. */
+/** The rights of an author who submits resources for others, as a GitOps account does. */
 const AUTHOR_RULES = SUBMITTER_RULES.map((rule) =>
   rule.apiGroups.includes('realmkeeper.io')
     ? { ...rule, verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'request-on-behalf'] }
     : rule,
 )
 
-/** Gives the processes, an author and two approvers what they need, and nothing else. */
+/** Grants the processes, an author and two approvers the rights that they need, and no others. */
 export async function giveRights({ admin }: ControlPlane): Promise<void> {
   const serviceAccount = (name: string): object => ({ kind: 'ServiceAccount', namespace: KEYRING_NAMESPACE, name })
   const user = (name: string): object => ({ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' })
@@ -68,7 +68,7 @@ export async function giveRights({ admin }: ControlPlane): Promise<void> {
   await inCluster('operator', [...OPERATOR_RULES, ...POLICY_RULES], serviceAccount('operator'))
   await admin.do('POST', `${home}/roles`, { metadata: { name: 'operator' }, rules: HOME_RULES })
   await roleBinding('operator', serviceAccount('operator'))
-  // The Role itself is the operator's to write.
+  // The operator writes the Role itself.
   await roleBinding('realmkeeper-keyrings', serviceAccount('server'))
   await inCluster('author', AUTHOR_RULES, user('gitops'))
   await inCluster('approver', APPROVER_RULES, user('carol'), user('dave'))

@@ -8,7 +8,7 @@ import { clusterWorld, until } from './cluster_world.ts'
 import { KEYRING_NAMESPACE } from './rights.ts'
 
 describe('an operator that stands by', () => {
-  test('row 120: its watches have gone silent, and nobody noticed yet; when it leads, it takes no row for a leftover', async () => {
+  test('row 120: its watches have gone silent without a stall yet; when it leads, it takes no row for a leftover', async () => {
     const world = await clusterWorld()
     onTestFinished(() => world.end())
     await world.applyQuickstart()
@@ -41,7 +41,7 @@ describe('an operator that stands by', () => {
     await world.operator.kill()
     await until(() => expect(standby.output()).toContain('this operator leads'))
     await until(async () => expect(await standby.isReady()).toBe(true))
-    // Written when it has looked at everything that it knows of.
+    // Written after the sweep.
     await world.untilReady('users', 'alice')
     expect(await row()).toEqual(before)
     proxy.setSilence(false)

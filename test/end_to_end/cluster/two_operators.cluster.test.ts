@@ -28,9 +28,9 @@ describe('two operators', () => {
     expect(await world.operator.isReady()).toBe(true)
   })
 
-  test('row 120: the leader sleeps past its Lease and wakes: its next write of the database is refused, and it ends', async () => {
+  test('row 120: the leader sleeps longer than its Lease: its next write to the database is refused, and it exits', async () => {
     const before = await epoch()
-    // Many hashes are under way when it falls asleep, and each ends in a write.
+    // Many hashes are in progress when it falls asleep, and each ends with a write.
     const users = Array.from({ length: 60 }, (_, index) => userWithPassword(`sleeper-${index}`)).flat()
     await applyAll(world.author, users)
     await until(async () => {
@@ -49,7 +49,7 @@ describe('two operators', () => {
     expect(await epoch()).toEqual(after)
   })
 
-  test('the Lease is given back on SIGTERM, so that the next one need not wait for it', async () => {
+  test('SIGTERM releases the Lease, so that the next operator need not wait until it expires', async () => {
     const next = await world.startOperator()
     await until(async () => expect(await next.isReady()).toBe(true))
     expect(await other.stop()).toBe(0)

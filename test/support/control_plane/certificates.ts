@@ -10,13 +10,13 @@ export interface Issued {
 
 export interface CertificateAuthority {
   certificate: string
-  /** For whoever calls: `name` becomes the user name, `groups` the groups (RFC 5280 CN and O, as Kubernetes reads them). */
+  /** A client certificate: `name` becomes the user name, `groups` the groups (RFC 5280 CN and O, as Kubernetes reads them). */
   issueClient(name: string, groups?: readonly string[]): Issued
-  /** For whoever is called, under addresses and names. */
+  /** A server certificate for these addresses and names. */
   issueServer(hosts: readonly string[]): Issued
 }
 
-/** An authority of one's own, for a day. */
+/** A new certificate authority, valid for a day. */
 export function certificateAuthority(name: string): CertificateAuthority {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = nameOf(name, [])

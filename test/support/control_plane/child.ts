@@ -18,13 +18,13 @@ export interface Child {
 
 const STOP_MILLIS = 5_000
 
-/** Starts a program whose output goes to a file in a folder of its own. It does not outlive this process, however that one ends. */
+/** Starts a program whose output goes to a file in its own folder. The program ends with this process, also after SIGKILL. */
 export function startChild(program: string, args: string[], logFile: string): Child {
   const log = openSync(logFile, 'a')
   const child = spawn(program, args, { stdio: ['ignore', log, log] })
   closeSync(log)
   let alive = true
-  // Its input ends with us, also when we are killed; what we would have taken away goes then.
+  // The input of the guard ends with this process. It then kills the program and removes the folder.
   const guarding = 'read -r line; kill -KILL "$1" 2>/dev/null; sleep 1; rm -rf "$2"'
   const guard = spawn('sh', ['-c', guarding, 'sh', String(child.pid), dirname(logFile)], {
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -59,7 +59,7 @@ export function startChild(program: string, args: string[], logFile: string): Ch
   }
 }
 
-/** A port that nobody listens on now. */
+/** A port that is free now. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -69,11 +69,11 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Resolves when `look` does so with true; rejects when a process ends before, or it takes too long. */
-export async function untilReady(what: string, child: Child, look: () => Promise<boolean>): Promise<void> {
+/** Resolves when `isReady` resolves with true; rejects when the process ends before, or after a minute. */
+export async function untilReady(what: string, child: Child, isReady: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 1_200; tries++) {
     if (!child.running()) throw new Error(`${what} ended:\n${child.tail()}`)
-    if (await look().catch(() => false)) return
+    if (await isReady().catch(() => false)) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   throw new Error(`${what} is not ready:\n${child.tail()}`)

@@ -6,9 +6,8 @@ const TRIES = 2_000
 let barriers = 0
 
 /**
- * Resolves when the API server acts on all roles and bindings that were written before, in the whole cluster and in
- * these namespaces. It learns of them by watches, a moment after it took them: what it acts on in their order is a
- * right that is written last.
+ * Resolves when the API server applies all roles and bindings that were written before, in the whole cluster and in these
+ * namespaces. It receives them by watches, in their order, so this waits for a right that is written last.
  */
 export async function untilRightsAct(admin: Account, ...namespaces: string[]): Promise<void> {
   await Promise.all([undefined, ...namespaces].map((namespace) => untilLastActs(admin, namespace)))

@@ -13,33 +13,33 @@ import type { Child } from './child.ts'
 import { ROOT } from '../source_files.ts'
 
 export interface ControlPlaneOptions {
-  /** With the garbage collector and the deletion of namespaces, which are the controller manager's. */
+  /** Starts the controller manager, for garbage collection and the deletion of namespaces. */
   controllers?: boolean
-  /** With the four kinds of the product; the default. */
+  /** Installs the CRDs of the product. Default: true. */
   crds?: boolean
 }
 
-/** An etcd and an API server of one's own. */
+/** An etcd and an API server for one test file. */
 export interface ControlPlane {
   url: string
   authority: CertificateAuthority
-  /** Of the group `system:masters`: RBAC and policies do not hold for it. */
+  /** A member of `system:masters`: RBAC and admission policies do not restrict it. */
   admin: Account
-  /** An ordinary user with a client certificate, who may nothing yet. */
+  /** A user with a client certificate and without rights. */
   user(name: string, groups?: readonly string[]): Account
-  /** A ServiceAccount, made when it is missing, with a token. */
+  /** A ServiceAccount with a token. Creates it when it is missing. */
   serviceAccount(namespace: string, name: string): Promise<Account>
-  /** Runs kubectl; rejects when it fails, with what it said. */
+  /** Runs kubectl; rejects with its standard error when it fails. */
   kubectl(args: string[], options?: { as?: Account; input?: string }): Promise<string>
-  /** Runs kubectl and tells how it ended. */
+  /** Runs kubectl; resolves with its exit code and output. */
   tryKubectl(args: string[], options?: { as?: Account; input?: string }): Promise<KubectlResult>
   /** SIGKILL to the API server; its port stays. */
   kill(): Promise<void>
   /** Starts the API server again after `kill`; resolves when it is ready. */
   start(): Promise<void>
-  /** Ends it as on an upgrade, and starts it again. */
+  /** Stops the API server with SIGTERM, as an upgrade does, and starts it again. */
   restart(): Promise<void>
-  /** Forgets history: resource versions from before are too old (410) once the API server has been restarted. */
+  /** Compacts etcd: earlier resource versions are too old (410) after the next start of the API server. */
   compact(): Promise<void>
   stop(): Promise<void>
 }
@@ -50,7 +50,7 @@ export interface KubectlResult {
   stderr: string
 }
 
-/** Starts one from these binaries, with the CRDs of this checkout. About three seconds. */
+/** Starts a control plane from these binaries, with the CRDs of this checkout. Takes about three seconds. */
 export async function startWithBinaries(
   binaries: Partial<BinaryPaths>,
   options: ControlPlaneOptions = {},
@@ -59,7 +59,7 @@ export async function startWithBinaries(
     try {
       return await startOnce(binaries, options)
     } catch (error) {
-      // Somebody else was faster to take a port that was free.
+      // Another process took a port that was free.
       if (tries === 3 || !String(error).includes('address already in use')) throw error
     }
   }
@@ -99,7 +99,7 @@ async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOp
       `--listen-client-urls=${etcdUrl}`,
       `--advertise-client-urls=${etcdUrl}`,
       `--listen-peer-urls=http://127.0.0.1:${etcdPeerPort}`,
-      // Nothing here has to survive a power cut.
+      // The data need not survive a power cut.
       '--unsafe-no-fsync=true',
       '--log-level=warn',
     ],
@@ -120,7 +120,7 @@ async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOp
         `--client-ca-file=${file('ca.crt')}`,
         '--authorization-mode=RBAC',
         '--service-cluster-ip-range=10.0.0.0/24',
-        // There are no pods whose ServiceAccounts it could look after.
+        // There are no pods.
         '--disable-admission-plugins=ServiceAccount',
         '--service-account-issuer=https://kubernetes.default.svc',
         `--service-account-key-file=${file('tokens.pub')}`,
@@ -167,7 +167,7 @@ async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOp
   try {
     await untilServing()
     if (options.crds !== false) await installCrds(admin)
-    // Its garbage collector learns of kinds when it starts, and then every half minute only.
+    // Its garbage collector reads the kinds when it starts, and then only every half minute.
     if (options.controllers) {
       controllers = startChild(pathOf('kube-controller-manager'), controllerArguments(admin), file('controllers.log'))
     }
@@ -222,7 +222,7 @@ export async function installCrds(admin: Account): Promise<void> {
   for (const { spec } of crds) await untilServed(admin, `/apis/realmkeeper.io/v1alpha1/${spec.names.plural}`)
 }
 
-/** Resolves when a path answers. */
+/** Resolves when the API server serves a path. */
 export async function untilServed(admin: Account, path: string): Promise<void> {
   for (let tries = 0; tries < 2_400; tries++) {
     if ((await admin.call('GET', path)).status === 200) return
