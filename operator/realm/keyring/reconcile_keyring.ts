@@ -38,7 +38,6 @@ export interface KeyringResult {
   trouble?: { reason: string; message: string }
   seen: SeenKeyVersion[]
   fields: Pick<RememberedFields, 'served' | 'refused'>
-  changes: Advance['changes']
   recheckAt?: Date
 }
 
@@ -61,26 +60,20 @@ export async function reconcileKeyring(
   const present = read.found === true ? read.keyring : undefined
   const seen = await knownVersions(present, wanted, deps)
   const isExternal = read.found === true && read.isExternal
-  const nothing = {
-    keyring: present,
-    isExternal,
-    seen,
-    fields: fieldsWithoutWrite(present, wanted.fields),
-    changes: [],
-  }
+  const unwritten = { keyring: present, isExternal, seen, fields: fieldsWithoutWrite(present, wanted.fields) }
 
   const accepted = seen.flatMap((version) => (version.acceptedLossAt ? [version.fingerprint] : []))
   const continuity = checkContinuity(present, seen, accepted)
   if (continuity.outcome !== 'ok') {
     const message = read.found === 'unusable' ? `${read.message}. ${continuity.message}` : continuity.message
-    return { ...nothing, trouble: { reason: continuity.outcome, message } }
+    return { ...unwritten, trouble: { reason: continuity.outcome, message } }
   }
   if (read.found === 'unusable') {
     const message = `${read.message}. Repair the Secret, or delete it and the operator creates new keys`
-    return { ...nothing, trouble: { reason: 'KeyringUnusable', message } }
+    return { ...unwritten, trouble: { reason: 'KeyringUnusable', message } }
   }
   if (isExternal && present) {
-    return { ...nothing, seen: await record(present, seen, [], wanted.realm, deps) }
+    return { ...unwritten, seen: await record(present, seen, [], wanted.realm, deps) }
   }
   return advance(at, read, wanted, seen, deps)
 }
@@ -107,7 +100,6 @@ async function advance(
   }
 
   const remembered = rememberFields(startingPoint(written, seen, wanted, now), wanted.fields)
-  const changes: Advance['changes'] = []
   let keyring = remembered.keyring
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     // The process that wrote this state may have been killed before it recorded the fingerprints.
@@ -121,7 +113,7 @@ async function advance(
     if (keyring === written) {
       const { served, refused } = remembered
       const recheck = step.recheckAt && { recheckAt: step.recheckAt }
-      return { keyring, isExternal: false, seen, fields: { served, refused }, changes, ...recheck }
+      return { keyring, isExternal: false, seen, fields: { served, refused }, ...recheck }
     }
     try {
       await write(keyring)
@@ -129,17 +121,9 @@ async function advance(
       if (!(error instanceof ResourceConflict) || version) throw error
       const message = `Secret ${pathOf(at)} exists and cannot be read: repair it, or delete it and the operator creates new keys`
       const fields = fieldsWithoutWrite(undefined, wanted.fields)
-      return {
-        keyring: undefined,
-        isExternal: false,
-        seen,
-        fields,
-        changes: [],
-        trouble: { reason: 'KeyringUnusable', message },
-      }
+      return { keyring: undefined, isExternal: false, seen, fields, trouble: { reason: 'KeyringUnusable', message } }
     }
     seen = await record(keyring, seen, step.changes, wanted.realm, deps)
-    changes.push(...step.changes)
   }
   throw new Error(`the keyring of realm "${wanted.realm}" still changes after ${MAX_STEPS} steps`)
 }
