@@ -109,11 +109,11 @@ async function start(
   await run('server', config.healthPort, served)
 
   async function issueLicenses(): Promise<void> {
-    for (const line of await issueMissingLicenses(stateDir, readHeld(stateDir), now())) print(line)
+    for (const line of await issueMissingLicenses(stateDir, readStored(stateDir), now())) print(line)
   }
   shutdown.add('licenses', repeat(issueLicenses, { millis: LICENSE_CHECK_MILLIS, print }))
 
-  const table = await untilSettled(() => readyTable(readHeld(stateDir).values()), shutdown.signal)
+  const table = await untilSettled(() => readyTable(readStored(stateDir).values()), shutdown.signal)
   print(['', ...table, ''].join('\n'))
   print(`Ready at ${baseUrl} (${elapsed()}). Changes to the manifests take effect when saved. Ctrl-C ends it.\n`)
   print(nextSteps(baseUrl))
@@ -141,7 +141,7 @@ async function requireFreePorts({ listenHost: host, ...config }: DevConfig): Pro
   }
 }
 
-function readHeld(stateDir: string): ReadonlyMap<string, StoredObject> {
+function readStored(stateDir: string): ReadonlyMap<string, StoredObject> {
   return readState(stateDir)?.objects ?? new Map<string, StoredObject>()
 }
 

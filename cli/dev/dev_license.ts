@@ -6,6 +6,7 @@ import type { StoredObject, StoredResource } from '../../operator/source/directo
 import { isStoredResource } from '../../operator/source/directory/state/stored_object.ts'
 import { keyText } from '../../operator/source/resource.ts'
 import { stateSecrets } from '../../operator/source/directory/state/state_secrets.ts'
+import type { Realm } from '../../crds/realm.gen.ts'
 import { FIELD_ENCRYPTION_FEATURE, generateLicenseKey, issueLicense } from '../../keyring/license.ts'
 import { PlainError } from '../../process/plain_error.ts'
 
@@ -26,16 +27,16 @@ export async function createLicenseKey(stateDir: string): Promise<string> {
  */
 export async function issueMissingLicenses(
   stateDir: string,
-  held: ReadonlyMap<string, StoredObject>,
+  stored: ReadonlyMap<string, StoredObject>,
   now: Date,
 ): Promise<string[]> {
   const secrets = stateSecrets(stateDir)
   const issued: string[] = []
-  for (const realm of [...held.values()].filter(isStoredResource)) {
+  for (const realm of [...stored.values()].filter(isStoredResource)) {
     const missing = missingLicense(realm)
     if (!missing) continue
     const name = { namespace: realm.namespace, name: missing.secret }
-    if (held.has(keyText({ kind: 'Secret', ...name })) || secrets.exists(name)) continue
+    if (stored.has(keyText({ kind: 'Secret', ...name })) || secrets.exists(name)) continue
 
     const privateJwk = await readLicenseKey(stateDir)
     if (!privateJwk) throw new PlainError(`${stateDir}/license_key.json is missing: start again, which creates another`)
@@ -64,7 +65,7 @@ export async function issueMissingLicenses(
 function missingLicense(realm: StoredResource): { realm: string; secret: string; key: string } | undefined {
   if (realm.kind !== 'Realm' || realm.deletionTimestamp !== undefined) return undefined
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the state file holds what the Realm's schema accepted
-  const spec = realm.spec as { realm?: string; identityProvider?: { licenseSecretRef?: { name: string; key: string } } }
+  const spec = realm.spec as Realm['spec']
   const reference = spec.identityProvider?.licenseSecretRef
   const condition = realm.status?.conditions?.find(({ type }) => type === 'LicenseValid')
   if (!reference || condition?.status === 'True' || condition?.observedGeneration !== realm.generation) return undefined

@@ -11,8 +11,8 @@ const QUIET_MILLIS = 1_200
 const LONGEST_WAIT_MILLIS = 6_000
 
 /** One line for each resource: ready, or waits and why. */
-export function readyTable(held: Iterable<StoredObject>): string[] {
-  const objects = [...held].filter(isStoredResource).toSorted(byKindAndName)
+export function readyTable(stored: Iterable<StoredObject>): string[] {
+  const objects = [...stored].filter(isStoredResource).toSorted(byKindAndName)
   const rows = objects.flatMap(rowsOf)
   const shown = rows.length > MOST_ROWS ? rows.filter(([, state]) => state !== 'ready').slice(0, MOST_ROWS) : rows
   const lines = columns([['RESOURCE', '', ''], ...shown]).map((line) => line.trimEnd())
