@@ -74,7 +74,7 @@ describe('docs/gitops/README.md on an API server', () => {
     expect(await explain('realm.spec.fieldEncryption')).toMatch(/DESCRIPTION:\s+\S/)
   })
 
-  test('the health script gets into the ConfigMap of Argo CD, beside what is there', async () => {
+  test('the health script is added to the ConfigMap of Argo CD, which keeps its entries', async () => {
     await plane.admin.do('POST', '/api/v1/namespaces', { metadata: { name: 'argocd' } })
     const path = '/api/v1/namespaces/argocd/configmaps'
     await plane.admin.do('POST', path, { metadata: { name: 'argocd-cm' }, data: { url: 'https://argocd.example.com' } })
