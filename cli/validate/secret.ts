@@ -1,3 +1,4 @@
+import { KEYRING_LABEL } from '../../keyring/keyring.ts'
 import { isObject } from '../../crds/validation/defaulting.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -36,7 +37,7 @@ function valuesOf(object: Record<string, unknown>): Map<string, Buffer> {
 }
 
 function isKeyring(object: Record<string, unknown>): boolean {
-  return member(member(object, 'metadata'), 'labels')['realmkeeper.io/keyring'] !== undefined
+  return member(member(object, 'metadata'), 'labels')[KEYRING_LABEL] !== undefined
 }
 
 function member(object: Record<string, unknown>, name: string): Record<string, unknown> {

@@ -8,14 +8,14 @@ import { keyText } from './resource.ts'
 import type { ResourceSource } from './resource_source.ts'
 import { withoutElection } from '../leadership/leader_election.ts'
 
-/** Manifests in a folder. One process works on it, so there is no election. */
+/** The manifests of a directory. Only one process uses it, so there is no election. */
 export function onDirectory(
   { dir, stateDir }: Pick<OperatorConfig, 'dir' | 'stateDir'>,
   { log, now }: { log: Logger; now: () => Date },
 ): Origin {
   if (dir === undefined || stateDir === undefined) {
     throw new OperatorConfigError(
-      '--dir and --state-dir are required together: manifests in a folder, and what is remembered of them',
+      '--dir and --state-dir are required together: the manifests, and the directory for their status and generated Secrets',
     )
   }
   return onSource(
@@ -33,7 +33,7 @@ export function onDirectory(
   )
 }
 
-/** A source that one process alone works on. */
+/** A source that only one process uses. */
 export function onSource(source: ResourceSource): Origin {
   return {
     source,

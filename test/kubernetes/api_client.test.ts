@@ -3,13 +3,15 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { AccessSource } from '../../kubernetes/access.ts'
 import { processClock } from '../../kubernetes/clock.ts'
 import { createApiClient } from '../../kubernetes/api_client.ts'
 import { configAccess } from '../../kubernetes/kubeconfig_access.ts'
 import { watchOnce } from '../../kubernetes/watch_stream.ts'
 import { loggable } from '../../process/loggable.ts'
 import { freePort } from '../support/control_plane/child.ts'
+import { fakeClock } from '../support/fake_clock.ts'
 
 const SECRET = 'bm90LWZvci1sb2dz'
 
@@ -81,4 +83,70 @@ test('a token file that is being written leads to no anonymous call, and is read
   writeFileSync(tokenFile, 'one\n')
   await call()
   expect(client.seen).toEqual(['Bearer one'])
+})
+
+describe('the access is loaded again', () => {
+  /** An HTTP server that accepts one token, and a client whose access reads `config` when it is loaded. */
+  async function worldOf({ token }: { token: string }) {
+    const seen: (string | undefined)[] = []
+    const server = createServer(({ headers }, response) => {
+      seen.push(headers.authorization)
+      response.writeHead(headers.authorization === `Bearer ${token}` ? 200 : 401).end('{"metadata":{}}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+    const config = { url, token: 'old' }
+    let loaded: typeof config | undefined
+    const access: AccessSource = {
+      async read() {
+        loaded ??= { ...config }
+        return { url: loaded.url, headers: { Authorization: `Bearer ${loaded.token}` }, connection: {} }
+      },
+      reload() {
+        loaded = undefined
+      },
+    }
+    const clock = fakeClock()
+    const client = createApiClient({ access, clock })
+    onTestFinished(async () => {
+      client.close()
+      await new Promise((resolve) => server.close(resolve))
+    })
+    return { config, url, clock, seen, call: () => client.object({ method: 'GET', path: '/api/v1/namespaces/a' }) }
+  }
+
+  test('after a 401, with one more try of the call, and at most once a second', async () => {
+    const { config, clock, seen, call } = await worldOf({ token: 'new' })
+    await expect(call()).rejects.toMatchObject({ status: 401 })
+    config.token = 'new'
+    await expect(call()).rejects.toMatchObject({ status: 401 })
+    await clock.pass(1_001)
+    await call()
+    expect(seen).toEqual(['Bearer old', 'Bearer old', 'Bearer old', 'Bearer new'])
+  })
+
+  test('after a call without an answer, for the next one', async () => {
+    const { config, url, clock, call } = await worldOf({ token: 'old' })
+    config.url = `http://127.0.0.1:${await freePort()}`
+    await expect(call()).rejects.toMatchObject({ status: 0 })
+    config.url = url
+    await expect(call()).rejects.toMatchObject({ status: 0 })
+    await clock.pass(30_001)
+    await expect(call()).rejects.toMatchObject({ status: 0 })
+    await call()
+  })
+})
+
+test('a write is refused before it is sent, a read is not', async () => {
+  const client = createApiClient({
+    access: configAccess(() => configOfServer('http://127.0.0.1:1')),
+    clock: processClock,
+    beforeWrite(call) {
+      throw new Error(`refused: ${call}`)
+    },
+  })
+  const path = '/api/v1/namespaces/a'
+  await expect(client.object({ method: 'DELETE', path })).rejects.toThrow(`refused: DELETE ${path}`)
+  await expect(client.object({ method: 'GET', path })).rejects.toMatchObject({ status: 0 })
 })
