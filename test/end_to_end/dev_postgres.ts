@@ -5,26 +5,26 @@ import { findPostgresBinaries } from '../../cli/dev/postgres_binaries.ts'
 import { recordSecrets } from '../support/canary.ts'
 import { processes } from '../support/processes.ts'
 
-/** The embedded PostgreSQL of a `dev` process, seen from outside: to be looked into, and to be hurt. */
+/** The embedded PostgreSQL of a `dev` process, for queries and faults from outside. */
 export interface DevPostgres {
   url(): string
-  /** What it wrote since its last start by dev. */
+  /** Its log since `dev` last started it. */
   logFile(): string
   /** The postmaster and every backend. */
   pids(): number[]
   killBackends(): Promise<void>
-  /** Immediately, as a power cut would. */
+  /** Immediate shutdown (SIGQUIT). */
   stop(): Promise<void>
   /** On the same port as before. */
   start(): Promise<void>
 }
 
 export function devPostgres(stateDir: string): DevPostgres {
-  // Run as root, the database may lie elsewhere; its place is kept in a file of that name.
+  // As root, the database may be elsewhere; the file `location` names the folder.
   const data = (): string => {
     const files = readdirSync(stateDir, { recursive: true }).map(String)
-    const kept = files.find((file) => file.endsWith('/location'))
-    if (kept) return `${readFileSync(`${stateDir}/${kept}`, 'utf8').trim()}/data`
+    const location = files.find((file) => file.endsWith('/location'))
+    if (location) return `${readFileSync(`${stateDir}/${location}`, 'utf8').trim()}/data`
     return `${stateDir}/${files.find((file) => file.endsWith('cluster/data'))}`
   }
   const options = (): string[] =>

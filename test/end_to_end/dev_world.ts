@@ -13,37 +13,37 @@ const COMMAND = `${ROOT}cli/realmkeeper.ts`
 
 export interface Answer {
   status: number
-  // What a test reads from a JSON answer; it asserts on what it reads.
+  // The members of JSON answers that tests read.
   body: Record<string, unknown> & { access_token?: string; refresh_token?: string; ciphertext?: string }
 }
 
-/** `realmkeeper dev` on a copy of some manifests: real processes, real files, real HTTP. */
+/** `realmkeeper dev` on a copy of the quickstart, with real processes, files and HTTP. */
 export interface DevWorld {
   dir: string
   stateDir: string
   url: string
-  /** All that the processes wrote so far. */
+  /** The output of the processes so far. */
   output(): string
   login(user: string, form?: Record<string, string>): Promise<Answer>
   post(path: string, form: Record<string, string>): Promise<Answer>
   field(operation: 'encrypt' | 'decrypt' | 'rewrap', token: string, body: object): Promise<Answer>
   introspect(token: string): Promise<Answer>
-  /** Replaces a file of the manifests as an editor would, by renaming. */
+  /** Replaces a manifest file by a rename, as editors do. */
   edit(file: string, change: (text: string) => string): void
   /** Runs the command line with `--dir` and `--state-dir` of this world. */
   cli(...args: string[]): Promise<{ code: number; output: string }>
-  /** Approves both assignments of the quickstart and waits until they count. */
+  /** Approves both assignments of the quickstart and waits until their roles are granted. */
   approveAll(): Promise<void>
-  /** Of the process that supervises the others. */
+  /** The pid of the `dev` process. */
   pid(): number
   pidOf(part: 'operator' | 'server'): number
   isRunning(part: 'operator' | 'server'): boolean
   postgres: DevPostgres
-  /** Stops as Ctrl-C does; returns the exit code. */
+  /** Stops like Ctrl-C and returns the exit code. */
   stop(): Promise<number>
-  /** As `stop`, and removes all files. */
+  /** Stops and removes all files. */
   remove(): Promise<void>
-  /** Starts again on the same directory and state. */
+  /** Starts again with the same directory and state. */
   start(): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export const CLIENT = { client_id: 'shop', client_secret: 'shop-secret-for-devel
 export const FIELD_SCOPE = 'openid _svc_dob.selfencrypt _svc_dob.selfdecrypt'
 export const passwordOf = (user: string): string => `${user}-password-1`
 
-/** Starts `dev` on a copy of the quickstart and resolves once it serves. */
+/** Starts `dev` on a copy of the quickstart and resolves when bob can log in. */
 export async function startDevWorld(name: string): Promise<DevWorld> {
   const root = mkdtempSync(`${tmpdir()}/realmkeeper-e2e-`)
   const dir = `${root}/manifests`
@@ -107,7 +107,7 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
       recordBody(answer)
       return { status: response.status, body: answer }
     } catch (error) {
-      // A connection that is refused or cut is an answer too: status 0.
+      // A refused or closed connection has status 0.
       return { status: 0, body: { error: String(error) } }
     }
   }
@@ -142,8 +142,8 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
     cli: (...args) => runCli(root, [...args, '--dir', dir, '--state-dir', stateDir]),
     async approveAll() {
       for (const assignment of ['alice-realm-admin', 'quickstart-dob']) {
-        const { code, output: said } = await world.cli('approve', assignment, '--as', 'carol')
-        if (code !== 0) throw new Error(`approve ended with ${code}: ${said}`)
+        const { code, output: text } = await world.cli('approve', assignment, '--as', 'carol')
+        if (code !== 0) throw new Error(`approve ended with ${code}: ${text}`)
       }
       await until(async () => {
         const token = (await world.login('bob', { scope: FIELD_SCOPE })).body.access_token ?? ''
@@ -174,7 +174,7 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
   return world
 }
 
-/** Asks again and again until the answer is yes; a deadline of a test, in seconds. */
+/** Repeats until the condition is true. Throws after a number of seconds. */
 export async function until(condition: () => Promise<boolean> | boolean, seconds = 20): Promise<void> {
   const deadline = performance.now() + seconds * 1000
   while (!(await condition())) {

@@ -17,7 +17,7 @@ describe('an edit of a manifest is served', () => {
   const fieldToken = async (user: string): Promise<string> =>
     (await world.login(user, { scope: FIELD_SCOPE })).body.access_token ?? ''
 
-  it('a new user logs in, a removed one cannot, and their session is over', async () => {
+  it('a new user can log in; a removed one cannot, and the session ends', async () => {
     const file = `${world.dir}/06_carol.yaml`
     const carol = readFileSync(`${world.dir}/04_users.yaml`, 'utf8').split('---').slice(0, 2).join('---')
     writeFileSync(file, carol.replaceAll('alice', 'carol').replaceAll('Alice', 'Carol'))
@@ -30,7 +30,7 @@ describe('an edit of a manifest is served', () => {
     expect((await world.introspect(token)).body).toEqual({ active: false })
   })
 
-  it('a withdrawn role is gone from the next token, from introspection of earlier ones, and from what they decrypt', async () => {
+  it('a removed role is missing in the next token, in introspection of earlier tokens, and for decryption with them', async () => {
     const token = await fieldToken('bob')
     const { body } = await world.field('encrypt', token, { field: 'dateOfBirth', value: '1990-01-31' })
     expect(
@@ -53,18 +53,18 @@ describe('an edit of a manifest is served', () => {
     writeFileSync(`${world.dir}/05_role_assignments.yaml`, original)
   })
 
-  it('an edit that breaks a file keeps the last good state and says file and line', async () => {
+  it('a broken file keeps its last good state and is reported with file and line', async () => {
     const good = readFileSync(`${world.dir}/04_users.yaml`, 'utf8')
     world.edit('04_users.yaml', (text) => text.replace('username: bob', 'username: [bob'))
     await until(() => /04_users\.yaml:\d+/.test(world.output()), DEADLINE)
     expect(await status('alice')).toBe(200)
     expect(await status('bob')).toBe(200)
-    // Nothing is deleted while a file does not parse, not even what another file no longer holds.
+    // Nothing is deleted while a file does not parse, not even objects of other files.
     writeFileSync(`${world.dir}/04_users.yaml`, good)
     expect(await status('bob')).toBe(200)
   })
 
-  it('a field that the schema refuses keeps the last good object and says its path', async () => {
+  it('an object with a field that the schema refuses keeps its last good state, and the path is reported', async () => {
     const good = readFileSync(`${world.dir}/04_users.yaml`, 'utf8')
     world.edit('04_users.yaml', (text) => text.replace('username: bob', 'username: bob\n  pasword: typo'))
     await until(() => world.output().includes('spec.pasword'), DEADLINE)
@@ -72,10 +72,10 @@ describe('an edit of a manifest is served', () => {
     writeFileSync(`${world.dir}/04_users.yaml`, good)
   })
 
-  it('a move between files is no deletion: sessions go on', async () => {
+  it('a move between files is no deletion: sessions continue', async () => {
     const token = (await world.login('bob')).body.access_token ?? ''
     renameSync(`${world.dir}/04_users.yaml`, `${world.dir}/09_users.yaml`)
-    // Longer than two polls: a deletion would have been seen.
+    // Longer than two polls, after which a missing object is deleted.
     await new Promise((resolve) => setTimeout(resolve, 2_500))
     expect((await world.introspect(token)).body).toMatchObject({ active: true })
     renameSync(`${world.dir}/09_users.yaml`, `${world.dir}/04_users.yaml`)

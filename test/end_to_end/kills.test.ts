@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLIENT, startDevWorld, until } from './dev_world.ts'
 import type { Answer, DevWorld } from './dev_world.ts'
 
-describe('processes that are killed at any point start again and converge', () => {
+describe('killed processes start again and converge', () => {
   let world: DevWorld
   beforeAll(async () => {
     world = await startDevWorld('kills')
@@ -12,7 +12,7 @@ describe('processes that are killed at any point start again and converge', () =
   it('row 119: the operator, while users come and go', async () => {
     for (let round = 0; round < 4; round++) {
       world.edit('04_users.yaml', (text) => text.replaceAll(/lastName: Adams\d*/g, `lastName: Adams${round}`))
-      // Somewhere in its work: earlier each round than the one before.
+      // Each round kills the operator earlier in its work.
       await new Promise((resolve) => setTimeout(resolve, 600 - round * 150))
       await until(() => world.isRunning('operator'), 60)
       process.kill(world.pidOf('operator'), 'SIGKILL')
@@ -27,7 +27,7 @@ describe('processes that are killed at any point start again and converge', () =
     expect((await world.login('bob')).status).toBe(200)
   })
 
-  it('row 71: the server, in the middle of refreshes: every session is whole, spent once or not at all', async () => {
+  it('row 71: the server is killed during refreshes: every refresh token is used once or not at all', async () => {
     const logins = await Promise.all(Array.from({ length: 10 }, (_, i) => world.login(i % 2 ? 'alice' : 'bob')))
     expect(logins.map(({ status }) => status)).toEqual(logins.map(() => 200))
     const tokens = logins.map(({ body }) => body.refresh_token ?? '')
@@ -40,10 +40,10 @@ describe('processes that are killed at any point start again and converge', () =
 
     for (const [i, answer] of answers.entries()) {
       if (answer.status === 200) {
-        // Answered: the successor works.
+        // Answered: the new token works.
         expect((await refresh(answer.body.refresh_token ?? '')).status).toBe(200)
       } else {
-        // Not answered: either nothing was committed, or the token counts as spent. Never anything else.
+        // Not answered: nothing was committed, or the token counts as used.
         const retried = await refresh(tokens[i] ?? '')
         expect([200, 400]).toContain(retried.status)
         if (retried.status === 400) expect(retried.body.error_description).toBe('Refresh token reused')
@@ -51,7 +51,7 @@ describe('processes that are killed at any point start again and converge', () =
     }
   })
 
-  it('all at once, by killing what started them: a second start repairs an orphaned PostgreSQL', async () => {
+  it('all processes are killed with dev: a second start repairs the orphaned PostgreSQL', async () => {
     const { access_token = '' } = (await world.login('bob')).body
     await until(() => world.isRunning('operator') && world.isRunning('server'))
     const pids = (['operator', 'server'] as const).map((part) => world.pidOf(part))

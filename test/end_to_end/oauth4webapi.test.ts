@@ -38,7 +38,7 @@ describe.for(['RS256', 'ES256'] as const)('oauth4webapi, %s', (algorithm) => {
   async function refresh(refreshToken: string): Promise<oauth.TokenEndpointResponse> {
     const response = await oauth.refreshTokenGrantRequest(as, client, secret, refreshToken, INSECURE)
     const tokens = await oauth.processRefreshTokenResponse(as, client, response)
-    // The library leaves the ID token's signature to TLS unless it is asked.
+    // The library verifies the signature of an ID token only on request (TLS protects it).
     await oauth.validateApplicationLevelSignature(as, response, INSECURE)
     return tokens
   }
@@ -97,7 +97,7 @@ describe.for(['RS256', 'ES256'] as const)('oauth4webapi, %s', (algorithm) => {
       { ...ALICE, password: 'wrong' },
       INSECURE,
     )
-    // With a challenge in the answer the library would tell of that, and hide the error.
+    // With a challenge in the answer, the library reports the challenge and not the error.
     await expect(oauth.processGenericTokenEndpointResponse(as, client, wrong)).rejects.toMatchObject({
       error: 'invalid_grant',
       status: 401,

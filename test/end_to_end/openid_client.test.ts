@@ -6,7 +6,7 @@ import { realmKeyring } from '../support/realm_keyring.ts'
 import { addAcme, ALICE_PASSWORD, startServer } from '../support/server.ts'
 import type { TestServer } from '../support/server.ts'
 
-// A secret in which form encoding and raw sending differ.
+// A secret that form encoding changes.
 const SECRET = 'secret with + % & : / é'
 const ALICE = { username: 'alice', password: ALICE_PASSWORD, scope: 'openid' }
 
@@ -33,7 +33,7 @@ describe.for(['RS256', 'ES256'] as const)('openid-client, %s', (algorithm) => {
       authentication,
       { algorithm: how, execute: [openid.allowInsecureRequests], [openid.customFetch]: recordingFetch },
     )
-    // Signatures of ID tokens are checked even where TLS would do.
+    // Verifies signatures of ID tokens, which TLS already protects.
     openid.enableNonRepudiationChecks(config)
     return config
   }
@@ -60,7 +60,7 @@ describe.for(['RS256', 'ES256'] as const)('openid-client, %s', (algorithm) => {
     expect(tokens.token_type).toBe('bearer')
     expect(tokens.expiresIn()).toBeGreaterThan(290)
     const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token!)
-    // Checked by the library: signature, iss, aud, azp, exp, iat.
+    // The library checks the signature, iss, aud, azp, exp and iat.
     expect(refreshed.claims()).toMatchObject({ iss: issuer.href, aud: clientId, preferred_username: 'alice' })
     expect(refreshed.access_token).not.toBe(tokens.access_token)
     expect(refreshed.refresh_token).not.toBe(tokens.refresh_token)

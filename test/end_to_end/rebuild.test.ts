@@ -5,7 +5,7 @@ import type { DevWorld } from './dev_world.ts'
 
 const DERIVED = ['realms', 'clients', 'users', 'role_assignments', 'granted_roles']
 
-describe('rows of configuration are derived', () => {
+describe('rows of configuration are derived from the manifests', () => {
   let world: DevWorld
   beforeAll(async () => {
     world = await startDevWorld('rebuild')
@@ -23,7 +23,7 @@ describe('rows of configuration are derived', () => {
     }
   }
 
-  it('dropped and rebuilt, subjects, clients, secrets, roles, tokens and ciphertexts are as before', async () => {
+  it('after a rebuild, subjects, clients, secrets, roles, tokens and ciphertexts are as before', async () => {
     const { access_token = '', refresh_token = '' } = (await world.login('bob', { scope: FIELD_SCOPE })).body
     const before = (await world.introspect(access_token)).body
     const { body } = await world.field('encrypt', access_token, { field: 'dateOfBirth', value: '1990-01-31' })

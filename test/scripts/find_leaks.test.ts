@@ -13,8 +13,8 @@ async function leaksIn(secrets: string[], logs: Record<string, string>): Promise
   return findLeaks(folder)
 }
 
-describe('row 67: a secret that was planted in a log', () => {
-  test('is told with its place, and not repeated', async () => {
+describe('row 67: a secret in a log', () => {
+  test('is reported with its place, and not repeated', async () => {
     const found = await leaksIn(['canary-secret', 'other-secret'], { 'server-1.log': 'fine\na canary-secret\nfine\n' })
     expect(found).toEqual({
       logLines: 3,
@@ -26,12 +26,12 @@ describe('row 67: a secret that was planted in a log', () => {
   })
 
   test.for<[string, string]>([
-    ['at the very beginning', 'canary-secret is here'],
-    ['at the very end', 'here is canary-secret'],
+    ['at the start', 'canary-secret is here'],
+    ['at the end', 'here is canary-secret'],
     ['alone', 'canary-secret'],
     ['inside a word', 'xxcanary-secretxx'],
-    ['after what begins in the same way', 'canary-canary-secret'],
-    ['behind letters beyond ASCII', 'ä\u{1f511}canary-secret'],
+    ['after a text that starts the same', 'canary-canary-secret'],
+    ['after characters that are not ASCII', 'ä\u{1f511}canary-secret'],
   ])('%s', async ([, text]) => {
     expect((await leaksIn(['canary-secret'], { 'a.log': text })).leaks).toHaveLength(1)
   })
@@ -55,21 +55,21 @@ describe('row 67: a secret that was planted in a log', () => {
     expect((await leaksIn([secret], { 'a.log': JSON.stringify({ secret }) })).leaks).toHaveLength(1)
   })
 
-  test('is found among many, whatever their endings', async () => {
+  test('is found among many with the same ending', async () => {
     const secrets = Array.from({ length: 5000 }, (_, at) => `${at}-same-ending`)
     const { leaks } = await leaksIn(secrets, { 'a.log': 'x 4321-same-ending x' })
-    // Those of which it is the end are there as well.
+    // It ends like three other secrets, which are found, too.
     expect(leaks).toHaveLength(4)
   })
 })
 
-test('a token is found by its signature, with another head as well; a head alone is no secret', async () => {
+test('a token is found by its signature, also with another header; a header alone is no secret', async () => {
   const token = 'head.claims.signature-of-it'
   expect((await leaksIn([token], { 'a.log': '…signature-of-it' })).leaks).toHaveLength(1)
   expect((await leaksIn([token], { 'a.log': 'head.claims' })).leaks).toEqual([])
 })
 
-test('logs without secrets are fine', async () => {
+test('logs without secrets have no findings', async () => {
   const found = await leaksIn(['canary-secret'], { 'a.log': 'nothing\ncanary-secre\nanary-secret\n', 'b.log': '' })
   expect(findingsLine(found)).toBe('canary: 3 log lines, 1 secrets, none found')
 })

@@ -18,7 +18,7 @@ async function worldWithTwoUsers(): Promise<DirectoryWorld> {
   return world
 }
 
-test('a file that does not parse keeps its last good state, is said once with its place, and holds deletions', async () => {
+test('a file that does not parse keeps its last good state, is reported once with its place, and blocks deletions', async () => {
   const world = await worldWithTwoUsers()
   const before = world.source().get(alice)
   const good = yaml(user('alice'))
@@ -45,7 +45,7 @@ test('a file that does not parse keeps its last good state, is said once with it
   await world.eventually(() => world.reported.length === 2)
 })
 
-test('a file that is broken at the start keeps what the state remembers', async () => {
+test('a file that is broken at the start keeps the stored objects', async () => {
   const world = await worldWithTwoUsers()
   const before = world.source().list('User')
   await world.stop()
@@ -56,7 +56,7 @@ test('a file that is broken at the start keeps what the state remembers', async 
   expect(world.source().completeList('User')).toBeUndefined()
 })
 
-test('a Secret in a file that is broken at the start keeps its version, and nobody makes another in its place', async () => {
+test('a Secret in a file that is broken at the start keeps its version, and no other is created in its place', async () => {
   const world = await directoryWorld()
   const name = { namespace: 'default', name: 'shop' }
   world.write('shop.yaml', yaml(secret('shop', { key: 'value' })))
@@ -71,7 +71,7 @@ test('a Secret in a file that is broken at the start keeps its version, and nobo
   )
 })
 
-describe('each problem names its place and what to do', () => {
+describe('each problem names its place and the remedy', () => {
   const head = 'apiVersion: realmkeeper.io/v1alpha1\nkind: User\nmetadata: {name: carol}\n'
   const spec = 'spec: {realmRef: {name: acme}, username: carol'
   test.each([
@@ -158,7 +158,7 @@ describe('each problem names its place and what to do', () => {
     expect((world.reported[0] ?? '').length).toBeLessThan(500)
   })
 
-  test('bytes that are no UTF-8', async () => {
+  test('bytes that are not UTF-8', async () => {
     const world = await directoryWorld({ started: false })
     writeFileSync(join(world.directory, 'x.yaml'), Buffer.from([0x61, 0x3a, 0xff, 0xfe]))
     await world.start()
@@ -166,17 +166,17 @@ describe('each problem names its place and what to do', () => {
   })
 })
 
-test('row 127: a name of a file or a field cannot write lines of its own', async () => {
+test('row 127: a name of a file or a field cannot add lines to a report', async () => {
   const world = await directoryWorld({ started: false })
   world.write('a\n\u001b[31m.yaml', 'a: [')
   world.write('b.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n"no\\n\\e[31mthing": 1\n')
   await world.start()
   expect(world.reported).toHaveLength(2)
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  // oxlint-disable-next-line no-control-regex -- the test searches for them
   expect(world.reported.join('')).not.toMatch(/[\u0000-\u001f]/)
 })
 
-test('a manifest of ours whose kind is not known holds deletions: it may be what is missing', async () => {
+test('a manifest of our group with an unknown kind blocks deletions: it may be a missing object', async () => {
   const world = await worldWithTwoUsers()
   world.write('alice.yaml', yaml(user('alice')).replace('kind: User', 'kind: Usr'))
   await world.eventually(() => world.reported.length === 1)
@@ -186,7 +186,7 @@ test('a manifest of ours whose kind is not known holds deletions: it may be what
   expect(world.source().completeList('User')).toBeUndefined()
 })
 
-test('a list is not complete while a new object of the kind is refused: its rows may be there from before', async () => {
+test('a list is not complete while a new object of the kind is refused: it may have rows from before', async () => {
   const world = await worldWithTwoUsers()
   world.write('carol.yaml', yaml(user('carol', { enabled: 'perhaps' })))
   await world.eventually(() => world.reported.length === 1)
@@ -197,7 +197,7 @@ test('a list is not complete while a new object of the kind is refused: its rows
   expect(world.source().list('User')).toHaveLength(3)
 })
 
-test('an edit that is refused does not hold the deletions of others', async () => {
+test('a refused edit does not block deletions of other objects', async () => {
   const world = await worldWithTwoUsers()
   world.write('alice.yaml', yaml(user('alice', { username: 'mallory' })))
   await world.eventually(() => world.reported.length === 1)
@@ -207,13 +207,13 @@ test('an edit that is refused does not hold the deletions of others', async () =
   rmSync(join(world.directory, 'bob.yaml'))
   await world.eventually(() => world.source().list('User').length === 1)
   expect(world.source().completeList('User')).toBeDefined()
-  // The place moves, the problem stays the same one.
+  // A problem that moves to another line is the same problem.
   world.write('alice.yaml', `# a comment\n${yaml(user('alice', { username: 'mallory' }))}`)
   await world.fence()
   expect(world.reported).toHaveLength(1)
 })
 
-test('row 67: a Secret stands in no problem', async () => {
+test('row 67: no problem contains a Secret', async () => {
   const canary = 'canary-7f3a9'
   const world = await directoryWorld()
   const head = 'apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n'

@@ -21,8 +21,8 @@ async function pending(world: DirectoryWorld, more: object = {}) {
   return { observedGeneration: metadata.generation, observedUID: metadata.uid }
 }
 
-describe('row 99: a status at first sight', () => {
-  test('is dropped, stays dropped over a restart, and what comes later is read', async () => {
+describe('row 99: the status of a new object', () => {
+  test('is dropped, also after a restart, and later decisions are read', async () => {
     const world = await directoryWorld()
     const old = { approver: 'ann', decision: 'Approved', observedGeneration: 1, observedUID: 'former' }
     const observed = await pending(world, {
@@ -36,7 +36,7 @@ describe('row 99: a status at first sight', () => {
     expect(world.reported).toEqual([])
   })
 
-  test('row 110: of an object that was put back is dropped again', async () => {
+  test('row 110: is dropped again for an object that was deleted and restored', async () => {
     const world = await directoryWorld()
     const observed = await pending(world)
     const entry = { approver: 'ann', decision: 'Approved', ...observed }
@@ -52,7 +52,7 @@ describe('row 99: a status at first sight', () => {
 })
 
 describe('what counts as a decision', () => {
-  test('row 104: no other member of a file’s status is read', async () => {
+  test('row 104: no other member of the status in a file is read', async () => {
     const world = await directoryWorld()
     const observed = await pending(world)
     await world.source().writeStatus(readers, observed.observedUID, {
@@ -66,7 +66,7 @@ describe('what counts as a decision', () => {
     expect(status(world)).toEqual(before)
   })
 
-  test('a decision saved together with an edit of the spec is about what was there before', async () => {
+  test('a decision saved together with an edit of the spec is about the spec before', async () => {
     const world = await directoryWorld()
     const observed = await pending(world)
     const guess = { approver: 'ann', decision: 'Approved', ...observed, observedGeneration: 2 }
@@ -83,7 +83,7 @@ describe('what counts as a decision', () => {
     ])
   })
 
-  test('row 106: conditions: one of Approved and Denied, status True, a reason, and nothing turns Denied back', async () => {
+  test('row 106: a condition is Approved or Denied, with status True and a reason, and nothing replaces Denied', async () => {
     const world = await directoryWorld()
     const observed = { ...(await pending(world)), decidedBy: 'ann' }
     const word = (type: string, more: object = {}) => ({
@@ -111,7 +111,7 @@ describe('what counts as a decision', () => {
     expect(world.reported).toHaveLength(6)
   })
 
-  test('an entry that the schema does not take is reported once and not counted', async () => {
+  test('an entry that the schema refuses is reported once and does not count', async () => {
     const world = await directoryWorld()
     const observed = await pending(world)
     const entries = [
@@ -131,7 +131,7 @@ describe('what counts as a decision', () => {
     expect(approvers(world)).toEqual(['carol Approved'])
   })
 
-  test('while an edit is refused, nothing is decided on what stands in the file', async () => {
+  test('while an edit is refused, decisions in the file do not count', async () => {
     const world = await directoryWorld()
     const observed = await pending(world)
     const entry = { approver: 'ann', decision: 'Approved', ...observed }
@@ -143,7 +143,7 @@ describe('what counts as a decision', () => {
     await world.eventually(() => approvers(world).length === 1)
   })
 
-  test('decisions on other kinds are none', async () => {
+  test('decisions on other kinds are ignored', async () => {
     const world = await directoryWorld()
     await world.apply({ apiVersion: 'realmkeeper.io/v1alpha1', kind: 'Realm', metadata: { name: 'acme' }, spec: {} })
     const resource = await world.eventually(() => world.source().get(key('Realm', 'acme')))

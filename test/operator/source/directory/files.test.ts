@@ -20,7 +20,7 @@ async function severalPolls(world: DirectoryWorld): Promise<void> {
   await world.eventually(() => !world.source().secrets.version({ namespace: 'default', name: 'poll-marker' }))
 }
 
-describe('files and what they hold', () => {
+describe('files and their documents', () => {
   test('several documents in a file, comments and empty documents between them', async () => {
     const world = await directoryWorld()
     world.write(
@@ -54,7 +54,7 @@ describe('files and what they hold', () => {
     expect(world.reported).toEqual([])
   })
 
-  test('a new folder is watched, and so is one that takes the place of another', async () => {
+  test('a new folder is watched, and so is one that replaces another', async () => {
     const world = await directoryWorld()
     world.write('team/alice.yaml', yaml(user('alice')))
     await world.eventually(() => uid(world))
@@ -75,7 +75,7 @@ describe('files and what they hold', () => {
     expect(world.source().completeList('User')).toBeDefined()
   })
 
-  test('an atomic rename over a file, as editors and git do it, is an edit, again and again', async () => {
+  test('each atomic rename over a file, as editors and git do, is an edit', async () => {
     const world = await directoryWorld()
     world.write('alice.yaml', yaml(user('alice')))
     const first = await world.eventually(() => uid(world))
@@ -136,7 +136,7 @@ describe('files and what they hold', () => {
     expect(world.source().problems()).toEqual([])
   })
 
-  test('a file that is read half-written is read again', async () => {
+  test('a half-written file is read again', async () => {
     const world = await directoryWorld()
     const users = Array.from({ length: 40 }, (_, index) => user(`user-${index}`))
     const text = yaml(...users)
@@ -151,7 +151,7 @@ describe('files and what they hold', () => {
 })
 
 describe('absence', () => {
-  test('an object that is back before two polls is the same one', async () => {
+  test('an object that is back within two polls is the same one', async () => {
     const world = await directoryWorld()
     world.write('alice.yaml', yaml(user('alice')))
     const first = await world.eventually(() => uid(world))
@@ -167,7 +167,7 @@ describe('absence', () => {
     expect(uid(world)).toBe(first)
   })
 
-  test('an object removed while nothing ran is deleted after the start, one edited is a new generation', async () => {
+  test('an object removed while no source ran is deleted after the start, an edited one gets a new generation', async () => {
     const world = await directoryWorld()
     world.write('a.yaml', yaml(user('alice'), user('bob')))
     await world.eventually(() => world.source().list('User').length === 2)
@@ -178,7 +178,7 @@ describe('absence', () => {
     await world.eventually(() => uid(world) === undefined)
   })
 
-  test('an object put back while finalizers hold waits until the old one is gone', async () => {
+  test('an object restored while finalizers block waits until the old one is gone', async () => {
     const world = await directoryWorld()
     world.write('alice.yaml', yaml(user('alice')))
     const first = await world.eventually(() => uid(world))
@@ -199,7 +199,7 @@ describe('absence', () => {
     expect(world.source().get(alice)?.spec).toMatchObject({ firstName: 'New' })
   })
 
-  test('an empty file deletes what it held; the directory gone deletes nothing', async () => {
+  test('an empty file deletes its objects; a missing directory deletes nothing', async () => {
     const world = await directoryWorld()
     world.write('a.yaml', yaml(user('alice')))
     world.write('b.yaml', yaml(user('bob')))
@@ -222,7 +222,7 @@ describe('absence', () => {
   })
 })
 
-test('a directory that is not there is said at the start', async () => {
+test('a missing directory is an error at the start', async () => {
   const world = await directoryWorld({ started: false })
   rmSync(world.directory, { recursive: true })
   await expect(world.start()).rejects.toThrow('is no folder; give the folder that holds the manifests')

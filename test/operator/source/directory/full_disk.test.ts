@@ -9,13 +9,13 @@ import { directoryWorld } from './world.ts'
 const writer = join(import.meta.dirname, 'limited_writer.ts')
 const canLimit = spawnSync('prlimit', ['--version']).status === 0
 
-// A limit on the size of files is met in the middle of a write, as the end of a disk is.
+// A limit on file sizes fails in the middle of a write, like a full disk.
 test.skipIf(!canLimit)(
-  'row 83: a write that finds no room leaves nothing behind, and writing goes on when there is room',
+  'row 83: a write on a full disk leaves no partial line, and writes continue when there is space',
   async () => {
     const world = await directoryWorld({ started: false })
     await world.apply(user('alice'))
-    // Without SIGXFSZ the write itself fails.
+    // With SIGXFSZ ignored, the write fails with EFBIG.
     const shell = 'trap "" XFSZ; ulimit -S -f 100; exec "$@"'
     const child = spawn('bash', ['-c', shell, 'bash', process.execPath, writer, world.directory, world.stateDir], {
       stdio: ['pipe', 'pipe', 'inherit'],

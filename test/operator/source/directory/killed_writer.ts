@@ -26,7 +26,7 @@ for (let round = 0; ; round++) {
   }
   for (const resource of source.list('User')) {
     const { uid, generation } = resource.metadata
-    // What is told here was handed out: it has to be there after the crash.
+    // The state must contain every line that is printed here, also after the crash.
     console.log(`seen ${uid} ${generation}`)
     const message = `${round} ${'x'.repeat(3000)}`
     const conditions = [{ type: 'Ready', status: 'True' as const, reason: 'Served', message }]

@@ -1,4 +1,4 @@
-// Writes status until the file system takes no more, says so, and goes on once told; run by full_disk.test.ts.
+// Writes status until the disk is full, reports it, and continues on a signal. full_disk.test.ts runs it.
 import { once } from 'node:events'
 import { directorySource } from '../../../../operator/source/directory/directory_source.ts'
 import { keyOf } from '../../../../operator/source/resource.ts'

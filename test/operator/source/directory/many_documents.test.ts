@@ -19,7 +19,7 @@ spec:
 `
 }
 
-test('row 122: ten thousand documents in one file: all held, one edit is one change, a restart changes nothing', async () => {
+test('row 122: ten thousand documents in one file: all are stored, one edit is one change, a restart changes nothing', async () => {
   const world = await directoryWorld({ started: false })
   const documents = Array.from({ length: COUNT }, (_, index) => manifest(index, 'Same'))
   world.write('users.yaml', documents.join('---\n'))
@@ -27,7 +27,7 @@ test('row 122: ten thousand documents in one file: all held, one edit is one cha
   expect(world.source().list('User')).toHaveLength(COUNT)
   expect(world.changedKeys()).toHaveLength(COUNT)
 
-  // A status is appended, not a whole state written again.
+  // A status is appended; the state is not written again.
   const before = statSync(join(world.stateDir, 'objects.jsonl')).size
   const { uid } = world.source().get(key('User', 'user-7'))?.metadata ?? { uid: '' }
   await world.source().writeStatus(key('User', 'user-7'), uid, { observedGeneration: 1, conditions: [] })

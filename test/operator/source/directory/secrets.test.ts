@@ -41,7 +41,7 @@ test('a Secret of the operator is a Kubernetes manifest under secrets/<namespace
   expect(readdirSync(join(world.stateDir, 'secrets/default'))).toEqual(['shop-client.json'])
 })
 
-test('row 95: one deleted or edited by hand is noticed and told', async () => {
+test('row 95: a deletion or edit by hand notifies the listeners', async () => {
   const world = await directoryWorld()
   const first = await world.source().secrets.create(desired)
   world.changedKeys()
@@ -62,7 +62,7 @@ test('row 95: one deleted or edited by hand is noticed and told', async () => {
   expect(third.uid).not.toBe(first.uid)
 })
 
-test('one that cannot be read any more keeps its version, is reported, and is not made anew', async () => {
+test('a Secret that cannot be read keeps its version, is reported, and is not created again', async () => {
   const world = await directoryWorld()
   const version = await world.source().secrets.create(desired)
   writeFileSync(file(world), '{"apiVersion":"v1","kind":"Secret","data":{"client_secret":"canary-2b')
@@ -77,7 +77,7 @@ test('one that cannot be read any more keeps its version, is reported, and is no
   await expect(world.source().secrets.update(desired, version)).rejects.toMatchObject({ name: 'ResourceConflict' })
 })
 
-test('a Secret of the directory wins over one of the state, and is never written', async () => {
+test('a Secret of the directory takes precedence over one of the state, and is never written', async () => {
   const world = await directoryWorld()
   const own = await world.source().secrets.create(desired)
   await world.apply(secret('shop-client', { client_secret: 'brought by the user' }))
@@ -106,22 +106,22 @@ test('a file of the directory cannot claim to be controlled by a resource', asyn
   expect((await world.source().secrets.read(name))?.controllerUid).toBeUndefined()
 })
 
-test('a Secret whose owner went while nothing ran goes at the start; one without owner stays', async () => {
+test('a Secret whose owner was deleted while no source ran is removed at the start; one without owner stays', async () => {
   const world = await directoryWorld()
   await world.apply(client('shop'))
   const controller = await world.eventually(() => world.source().get(key('Client', 'shop')))
   await world.source().secrets.create({ ...desired, controller })
   await world.source().secrets.create({ ...desired, name: 'keyring' })
   await world.stop()
-  // Its owner is of another life of the state.
-  writeFileSync(file(world), readFileSync(file(world), 'utf8').replaceAll(controller.metadata.uid, 'somebody-else'))
+  // Its owner has a uid that the state does not know.
+  writeFileSync(file(world), readFileSync(file(world), 'utf8').replaceAll(controller.metadata.uid, 'other-uid'))
   await world.start()
   await world.eventually(() => !existsSync(file(world)))
   expect(world.source().secrets.version(name)).toBeUndefined()
   expect(world.source().secrets.version({ ...name, name: 'keyring' })).toBeDefined()
 })
 
-test('what is no name makes no file', async () => {
+test('an invalid name creates no file', async () => {
   const world = await directoryWorld()
   for (const wrong of ['../escape', 'a/b', '', '.', 'A', 'x'.repeat(221)]) {
     await expect(world.source().secrets.create({ ...desired, name: wrong })).rejects.toThrow(
@@ -134,7 +134,7 @@ test('what is no name makes no file', async () => {
   expect(existsSync(join(world.stateDir, 'secrets'))).toBe(false)
 })
 
-test('data and stringData are read as Kubernetes reads them, and files left by a crash are none', async () => {
+test('data and stringData are read as Kubernetes reads them; temporary files of a crash are ignored', async () => {
   const world = await directoryWorld()
   const both = secret('both', { text: 'ü', twice: 'second' })
   both['data'] = { twice: Buffer.from('first').toString('base64'), bytes: 'AP8Q\n', empty: '' }

@@ -8,7 +8,7 @@ import { directoryWorld } from './world.ts'
 
 const writer = join(import.meta.dirname, 'killed_writer.ts')
 
-test('row 119: after SIGKILL at any point the state is whole, and no generation that was handed out is lost', async () => {
+test('row 119: after SIGKILL at any point the state is complete, and no reported generation is lost', async () => {
   const world = await directoryWorld({ started: false })
   let uid: string | undefined
   let highest = 0
@@ -21,7 +21,7 @@ test('row 119: after SIGKILL at any point the state is whole, and no generation 
     let output = ''
     child.stdout.setEncoding('utf8')
     child.stdout.on('data', (text: string) => (output += text))
-    // Each life lasts until it has handed out a new generation, and then some, each time a little longer.
+    // Each process lives until it has reported new generations, each time a few more.
     const before = highest
     await world.eventually(() => {
       if (child.exitCode !== null) return true

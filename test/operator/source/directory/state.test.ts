@@ -19,7 +19,7 @@ async function stoppedWorld(): Promise<DirectoryWorld> {
 }
 
 describe('the state file', () => {
-  test('a line cut off by a crash is left out, and what came before it counts', async () => {
+  test('a line that a crash cut off is ignored, and the lines before it count', async () => {
     const world = await stoppedWorld()
     const before = readState(world.stateDir)?.objects.get('User/default/alice')
     appendFileSync(stateFile(world), '{"put":{"kind":"User","namespace":"default","name":"al')
@@ -60,7 +60,7 @@ describe('the state file', () => {
     await expect(world.start()).rejects.toThrow('secret_digest.key is damaged: remove it')
   })
 
-  test('is rewritten when it has grown, and a reader beside the writer always finds a whole state', async () => {
+  test('is rewritten when it has grown, and another process always reads a complete state', async () => {
     const world = await directoryWorld()
     await world.apply(user('alice'))
     const { uid } = (await world.eventually(() => world.source().get(alice))).metadata
@@ -83,7 +83,7 @@ describe('the state file', () => {
     expect(world.source().get(alice)?.status?.conditions?.[0]?.message).toBe(`${message}1499`)
   })
 
-  test('and every other file of the state are readable by their owner only', async () => {
+  test('and every other file of the state are readable only by their owner', async () => {
     const world = await directoryWorld()
     await world.source().secrets.create({ namespace: 'default', name: 'shop-client', labels: {}, data: {} })
     await world.fence()
@@ -131,12 +131,12 @@ test('resourceVersions only grow', async () => {
   }
 })
 
-test('an object whose defaults grew is no new generation', async () => {
+test('new defaults of the schema are no new generation', async () => {
   const world = await directoryWorld()
   await world.apply(realm('acme'))
   await world.eventually(() => world.source().get(key('Realm', 'acme')))
   await world.stop()
-  // As a version wrote it that did not know this default.
+  // As an older version wrote it, without this default.
   const text = readFileSync(stateFile(world), 'utf8')
   expect(text).toContain('"maxFailures":10,')
   writeFileSync(stateFile(world), text.replace('"maxFailures":10,', ''))
@@ -149,7 +149,7 @@ test('an object whose defaults grew is no new generation', async () => {
   expect(world.source().get(key('Realm', 'acme'))?.metadata.generation).toBe(1)
 })
 
-test('row 67: no Secret of the directory stands in the state in clear', async () => {
+test('row 67: the state contains no Secret of the directory in plain text', async () => {
   const canary = 'canary-5d1c8'
   const world = await directoryWorld()
   await world.apply(secret('alice-password', { password: canary }))
@@ -161,7 +161,7 @@ test('row 67: no Secret of the directory stands in the state in clear', async ()
   expect(content).not.toContain(Buffer.from(canary).toString('base64').slice(0, 12))
 })
 
-test('an Event is handed to the log, and a log that throws harms nobody', async () => {
+test('an Event goes to the log, and a log that throws has no effect', async () => {
   const world = await directoryWorld()
   world.source().recordEvent(alice, { type: 'Normal', reason: 'Granted', message: 'ok' })
   expect(world.events).toEqual(['alice Granted'])
@@ -171,7 +171,7 @@ test('an Event is handed to the log, and a log that throws harms nobody', async 
   world.source().recordEvent(alice, { type: 'Normal', reason: 'Denied', message: 'no' })
 })
 
-test('a status that the schema does not take is refused, and what was there stays', async () => {
+test('a status that the schema refuses is not written', async () => {
   const world = await directoryWorld()
   await world.apply(user('alice'))
   const { uid } = (await world.eventually(() => world.source().get(alice))).metadata

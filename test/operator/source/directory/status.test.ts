@@ -28,7 +28,7 @@ const rows: [string, StoredStatus | undefined, StatusPatch, Partial<StoredStatus
     { observedGeneration: 1, conditions: [], fields: { subject: 'sub-1', none: undefined } },
     undefined,
   ],
-  ['nobody to remove', held, { observedGeneration: 1, conditions: [], removeApprovals: ['carol'] }, undefined],
+  ['no approval to remove', held, { observedGeneration: 1, conditions: [], removeApprovals: ['carol'] }, undefined],
   [
     'another message: the time stays',
     held,

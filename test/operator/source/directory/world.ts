@@ -13,9 +13,9 @@ export interface DirectoryWorld extends World {
   directory: string
   stateDir: string
   source(): DirectorySource
-  /** Everything reported so far, as text. */
+  /** The problems that were reported so far, as text. */
   reported: string[]
-  /** Everything recorded as an Event. */
+  /** The Events that were recorded so far. */
   events: string[]
   write(file: string, text: string): void
   stop(): Promise<void>
@@ -24,7 +24,7 @@ export interface DirectoryWorld extends World {
 
 const POLL_MILLISECONDS = 40
 
-/** A real folder with a real source over it, gone when the test is. */
+/** A directory source on a temporary folder, which is removed at the end of the test. */
 export async function directoryWorld({
   started = true,
   pollMilliseconds = POLL_MILLISECONDS,
