@@ -8,14 +8,14 @@ type Row = [says: string, change: (world: World) => void, verdict: string]
 
 const MANAGER = 'editor manager viewer'
 
-function afterFirstLook(): World {
+function afterFirstReconcile(): World {
   const seen = world()
   reconcile(seen)
   return seen
 }
 
-test('the valid case: asked for, seen, approved, granted', () => {
-  const seen = afterFirstLook()
+test('the valid case: requested, reconciled, approved, granted', () => {
+  const seen = afterFirstReconcile()
   approve(seen, 'bob')
   const { ready, roles, grantee, granted, newDecisions } = reconcile(seen)
 
@@ -68,17 +68,17 @@ describe('which decisions count', () => {
     ['a condition', (w) => entry(w, 'bob', { form: 'condition' }), `Granted: ${MANAGER}`],
     ['row 110: of another uid', (w) => entry(w, 'bob', { observedUID: 'assignment-0' }), 'PendingApproval:'],
     ['of an empty uid', (w) => entry(w, 'bob', { observedUID: '' }), 'PendingApproval:'],
-    ['row 109: of a former generation', (w) => (entry(w, 'bob'), edit(w, {})), 'PendingApproval:'],
+    ['row 109: of an earlier generation', (w) => (entry(w, 'bob'), edit(w, {})), 'PendingApproval:'],
     ['of a later generation', (w) => entry(w, 'bob', { observedGeneration: 2 }), 'PendingApproval:'],
     ['row 101: by the requester', (w) => approve(w, 'carol'), 'PendingApproval:'],
-    ['row 101: by the requester in other letters', (w) => approve(w, 'CAROL'), 'PendingApproval:'],
+    ['row 101: by the requester in another letter case', (w) => approve(w, 'CAROL'), 'PendingApproval:'],
     ['by the requester as a condition', (w) => entry(w, 'Carol', { form: 'condition' }), 'PendingApproval:'],
     ['a denial by the requester', (w) => (approve(w, 'bob'), deny(w, 'carol')), `Granted: ${MANAGER}`],
-    ['by somebody with a longer name', (w) => approve(w, 'carola'), `Granted: ${MANAGER}`],
+    ['by a user whose name begins with the requester’s', (w) => approve(w, 'carola'), `Granted: ${MANAGER}`],
     ['by the subject, who is not the requester', (w) => approve(w, 'alice'), `Granted: ${MANAGER}`],
     ['one denial', (w) => deny(w, 'bob'), 'Denied:'],
     ['a denial as a condition', (w) => entry(w, 'bob', { form: 'condition', decision: 'Denied' }), 'Denied:'],
-    ['a denial beside approvals', (w) => (approve(w, 'bob', 'dave', 'erin'), deny(w, 'frank')), 'Denied:'],
+    ['a denial and approvals', (w) => (approve(w, 'bob', 'dave', 'erin'), deny(w, 'frank')), 'Denied:'],
     [
       'an entry that approves and a condition that denies',
       (w) => (approve(w, 'bob'), entry(w, 'bob', { form: 'condition', decision: 'Denied' })),
@@ -119,13 +119,13 @@ describe('which decisions count', () => {
   ]
 
   test.each(rows)('%s', (_, change, expected) => {
-    const seen = afterFirstLook()
+    const seen = afterFirstReconcile()
     change(seen)
     expect(verdict(reconcile(seen))).toBe(expected)
   })
 })
 
-describe('how many it takes', () => {
+describe('how many approvals are required', () => {
   const rows: [string, number, (world: World) => void, string][] = [
     ['one of two', 2, (w) => approve(w, 'bob'), 'QuorumNotReached:'],
     ['two of two', 2, (w) => approve(w, 'bob', 'dave'), `Granted: ${MANAGER}`],
@@ -149,7 +149,7 @@ describe('how many it takes', () => {
       (w) => (approve(w, 'bob'), entry(w, 'dave', { form: 'condition' })),
       `Granted: ${MANAGER}`,
     ],
-    ['the requester makes no quorum', 2, (w) => approve(w, 'bob', 'carol'), 'QuorumNotReached:'],
+    ['the requester does not count for the quorum', 2, (w) => approve(w, 'bob', 'carol'), 'QuorumNotReached:'],
     [
       'one in status, the other recorded',
       2,
@@ -197,7 +197,7 @@ test.each<[string, (world: World) => void]>([
   expect(verdict(reconcile(seen))).toBe('PendingApproval:')
 })
 
-describe('what has to be there', () => {
+describe('realm, subject and roles', () => {
   const rows: Row[] = [
     [
       'row 93: the realm is missing',
@@ -212,7 +212,7 @@ describe('what has to be there', () => {
     ['row 93: the user is missing', (w) => (w.user = undefined), 'SubjectNotFound:'],
     ['the user is one of another realm', (w) => (w.user = { ...w.user!, realmUid: 'realm-2' }), 'SubjectNotFound:'],
     ['a role is missing', (w) => (w.assignment.roles = ['viewer', 'nosuch']), 'RoleNotFound:'],
-    ['a role is written in other letters', (w) => (w.assignment.roles = ['Manager']), 'RoleNotFound:'],
+    ['a role is written in another letter case', (w) => (w.assignment.roles = ['Manager']), 'RoleNotFound:'],
     ['a field role of no field', (w) => (w.assignment.roles = ['_svc_iban.selfdecrypt']), 'RoleNotFound:'],
     ['the group of every user is no role', (w) => (w.assignment.roles = ['default-roles-acme']), 'RoleNotFound:'],
     ['the same role twice', (w) => (w.assignment.roles = ['viewer', 'viewer']), 'PendingApproval:'],
@@ -282,7 +282,7 @@ describe('where governance is disabled', () => {
     expect(verdict(reconcile(seen))).toBe(granted)
   })
 
-  test('one denial denies all the same', () => {
+  test('one denial denies nevertheless', () => {
     const seen = world()
     seen.realm.governance.enabled = false
     reconcile(seen)
@@ -345,7 +345,7 @@ describe('row 114: whether approval is enforced', () => {
       (w) => ((w.enforcement = gap), (w.realm.governance.enabled = false)),
       'ApprovalNotEnforced:',
     ],
-    ['a denial is heard in a gap', (w) => ((w.enforcement = gap), deny(w, 'dave')), 'Denied:'],
+    ['a denial counts in a gap', (w) => ((w.enforcement = gap), deny(w, 'dave')), 'Denied:'],
     [
       'nothing new while it is not known',
       (w) => ((w.enforcement = { mode: 'unchecked', required: true }), w.recorded.push(recorded('bob'))),
@@ -364,7 +364,7 @@ describe('row 114: whether approval is enforced', () => {
   ]
 
   test.each(rows)('%s', (_, change, expected) => {
-    const seen = afterFirstLook()
+    const seen = afterFirstReconcile()
     approve(seen, 'bob')
     change(seen)
     expect(verdict(reconcile(seen))).toBe(expected)
@@ -374,22 +374,22 @@ describe('row 114: whether approval is enforced', () => {
 describe('which entries are dropped', () => {
   const rows: [string, (world: World) => void, string[]][] = [
     ['one about the present generation stays', (w) => approve(w, 'bob'), []],
-    ['one of a former generation goes', (w) => (approve(w, 'bob'), edit(w, {})), ['bob']],
-    ['one of a later generation goes', (w) => entry(w, 'bob', { observedGeneration: 2 }), ['bob']],
-    ['row 110: one of another object goes', (w) => entry(w, 'bob', { observedUID: 'assignment-0' }), ['bob']],
-    ['a denial of a former generation goes', (w) => (deny(w, 'bob'), edit(w, {})), ['bob']],
-    ['a condition is its author’s', (w) => (entry(w, 'bob', { form: 'condition' }), edit(w, {})), []],
+    ['one of an earlier generation is dropped', (w) => (approve(w, 'bob'), edit(w, {})), ['bob']],
+    ['one of a later generation is dropped', (w) => entry(w, 'bob', { observedGeneration: 2 }), ['bob']],
+    ['row 110: one of another uid is dropped', (w) => entry(w, 'bob', { observedUID: 'assignment-0' }), ['bob']],
+    ['a denial of an earlier generation is dropped', (w) => (deny(w, 'bob'), edit(w, {})), ['bob']],
+    ['a condition stays', (w) => (entry(w, 'bob', { form: 'condition' }), edit(w, {})), []],
     ['one of the requester stays, and does not count', (w) => approve(w, 'carol'), []],
   ]
 
   test.each(rows)('%s', (_, change, dropped) => {
-    const seen = afterFirstLook()
+    const seen = afterFirstReconcile()
     change(seen)
     expect(reconcile(seen).dropApprovals).toEqual(dropped)
   })
 })
 
-describe('what Ready says', () => {
+describe('the message of Ready', () => {
   const rows: [string, (world: World) => void, string][] = [
     [
       'who is missing',
@@ -419,7 +419,7 @@ describe('what Ready says', () => {
   })
 
   test('what was approved in a gap', () => {
-    const seen = afterFirstLook()
+    const seen = afterFirstReconcile()
     seen.enforcement = { mode: 'gap', required: true }
     approve(seen, 'bob')
     expect(reconcile(seen).ready.message).toBe(
@@ -450,8 +450,8 @@ describe('what Ready says', () => {
   })
 })
 
-test('decisions are looked at, not changed', () => {
-  const seen = afterFirstLook()
+test('the input is not changed', () => {
+  const seen = afterFirstReconcile()
   approve(seen, 'bob')
   const input = inputOf(seen)
   const copy = structuredClone(input)

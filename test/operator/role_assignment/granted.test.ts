@@ -10,7 +10,7 @@ function remembered(): Record<string, unknown> {
   return { ...reconcile(seen).granted, uncounted: [{ approver: 'dave', generation: 1, reason: 'DecidedTooEarly' }] }
 }
 
-test('what was written is read', () => {
+test('reads what the operator stores', () => {
   expect(parseGranted(remembered())).toEqual(remembered())
   expect(parseGranted({ generation: 1 })).toEqual({ generation: 1 })
 })
@@ -22,15 +22,18 @@ test.each<[string, (granted: Record<string, unknown>) => unknown]>([
   ['a list', (granted) => [granted]],
   ['no generation', (granted) => ({ ...granted, generation: undefined })],
   ['generation zero', (granted) => ({ ...granted, generation: 0 })],
-  ['half a generation', (granted) => ({ ...granted, generation: 1.5 })],
+  ['a fractional generation', (granted) => ({ ...granted, generation: 1.5 })],
   ['an outcome of another version', (granted) => ({ ...granted, outcome: 'Approved' })],
   ['a quorum of none', (granted) => ({ ...granted, requiredApprovals: 0 })],
   ['no realm', (granted) => ({ ...granted, realmUID: undefined })],
-  ['roles that are no list', (granted) => ({ ...granted, roles: 'admin' })],
-  ['roles that are no texts', (granted) => ({ ...granted, roles: [{}] })],
-  ['a time that is none', (granted) => ({ ...granted, resolvedAt: 'yesterday' })],
-  ['uncounted that is no list', (granted) => ({ ...granted, uncounted: {} })],
-  ['uncounted of nobody', (granted) => ({ ...granted, uncounted: [{ generation: 1, reason: 'DecidedTooEarly' }] })],
+  ['roles that are not a list', (granted) => ({ ...granted, roles: 'admin' })],
+  ['roles that are not texts', (granted) => ({ ...granted, roles: [{}] })],
+  ['an invalid time', (granted) => ({ ...granted, resolvedAt: 'yesterday' })],
+  ['uncounted that is not a list', (granted) => ({ ...granted, uncounted: {} })],
+  [
+    'uncounted without an approver',
+    (granted) => ({ ...granted, uncounted: [{ generation: 1, reason: 'DecidedTooEarly' }] }),
+  ],
   [
     'serving without roles',
     (granted) => ({ ...granted, serving: { ...Object(granted['serving']), roles: undefined } }),
@@ -40,9 +43,9 @@ test.each<[string, (granted: Record<string, unknown>) => unknown]>([
     (granted) => ({ ...granted, serving: { ...Object(granted['serving']), governed: 'no' } }),
   ],
   [
-    'serving until a time that is none',
+    'serving with an invalid expiry',
     (granted) => ({ ...granted, serving: { ...Object(granted['serving']), expiresAt: '' } }),
   ],
-])('%s is no memory', (_, change) => {
+])('refuses %s', (_, change) => {
   expect(parseGranted(change(remembered()))).toBeUndefined()
 })

@@ -32,7 +32,7 @@ function some(random: Random, items: readonly string[]): string[] {
   return chosen.length > 0 ? chosen : [pick(random, items.slice(0, 4))]
 }
 
-/** Writes a decision, where admission lets it pass. What is written in a gap is marked for the model, which alone knows. */
+/** Writes a decision that admission admits. A decision written in a gap is marked as forged, for the model only. */
 function write(w: World, decision: Partial<WrittenDecision> & { approver: string }): void {
   const { uid, generation } = w.assignment
   const { observedUID = uid, observedGeneration = generation } = decision
@@ -159,7 +159,7 @@ function recreate(w: World, uid: string): void {
 }
 
 test(
-  'no role is ever held that no quorum on that uid and generation covers, whatever is written',
+  'random writes: every held role is covered by a quorum on its uid and generation',
   () => {
     let held = 0
     let had = 0
@@ -169,22 +169,22 @@ test(
       w.schemaChecked = seed % 10 === 0
       w.enforcement = { mode: pick(random, ['enforced', 'enforced', 'development']), required: random() < 0.8 }
       const history: Seen[] = []
-      const told: string[] = []
+      const steps: string[] = []
 
       for (let step = 0; step < STEPS; step++) {
         const actions =
           step === 0 ? [] : Array.from({ length: 1 + Math.floor(random() * 2.5) }, () => pick(random, WEIGHTED))
-        // The operator looks at everything in a gap before it takes the gap for over: what is first seen then is known.
+        // At the end of a gap, the operator marks all decisions: a mode change comes before the writes of a step.
         const ordered = actions.toSorted(([one], [other]) => Number(MODES.has(other)) - Number(MODES.has(one)))
         for (const [name, act] of ordered) {
           act(w, random)
-          told.push(name)
+          steps.push(name)
         }
         history.push(observe(w))
         const roles = reconcile(w).roles.map(({ role }) => role)
-        told.push(`→ ${roles.join(' ')}`)
+        steps.push(`→ ${roles.join(' ')}`)
 
-        const story = () => `seed ${seed}: ${told.join(', ')}`
+        const story = () => `seed ${seed}: ${steps.join(', ')}`
         for (const role of roles) {
           const reason = mayHold(role, history)
           if (reason !== undefined) expect.fail(`${role} is held, but ${reason}; ${story()}`)
@@ -196,7 +196,7 @@ test(
         had += must.length
       }
     }
-    // The model is only worth its word where roles are held at all.
+    // Proves that the sequences granted roles.
     expect(held).toBeGreaterThan(5 * SEQUENCES)
     expect(had).toBeGreaterThan(SEQUENCES)
   },

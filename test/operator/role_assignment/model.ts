@@ -3,9 +3,9 @@ import type { StatusDecision } from '../../../operator/role_assignment/status_de
 import type { World } from './world.ts'
 
 /**
- * An independent, simplistic account of who may hold what. It keeps no state of its own: from the whole history it
- * looks for a generation that was approved (or needed no approval) and for anything since that took the role away.
- * It says when a role must not be held; `mustHold` says when it must.
+ * An independent, simple model of the rules. It stores no state: it searches the whole history for a generation that was
+ * approved (or needed no decision) and for a later event that revokes the role. `mayHold` finds roles that must not be
+ * held, `mustHold` roles that must.
  */
 export interface Seen {
   at: number
@@ -16,7 +16,7 @@ export interface Seen {
   mode: Enforcement['mode']
   required: boolean
   decisions: WrittenDecision[]
-  /** What was remembered of it is lost; forgotten, if there is a sign that there had been something. */
+  /** The stored state is lost; `forgotten` when status or decisions show that there was one. */
   memoryLost: boolean
   forgotten: boolean
 }
@@ -96,7 +96,7 @@ export function mustHold(history: Seen[]): string[] {
 function uncovered(role: string, generation: number, history: Seen[]): string | undefined {
   const now = history.at(-1)!
   const of = (seen: Seen) => sameObject(now)(seen) && seen.assignment.generation === generation
-  // Where all memory of what was asked is lost, it is asked anew: for approvers who had not decided yet.
+  // After the stored state is lost, the request starts again, for approvers who had not decided.
   const starts = history.flatMap(({ memoryLost }, index) => (index === 0 || memoryLost ? [index] : []))
   const reasons = starts.map((start) => {
     const asked = history.findIndex((seen, index) => index >= start && of(seen) && isResolved(seen))
@@ -105,7 +105,7 @@ function uncovered(role: string, generation: number, history: Seen[]): string | 
   return reasons.includes(undefined) ? undefined : reasons.join(' or ')
 }
 
-/** From where on it is looked at, where all was there for the first time, and what belongs to it. */
+/** The first index to search, the index where the request first resolved, and the filter of its generation. */
 interface Span {
   start: number
   asked: number
@@ -162,7 +162,7 @@ function freeLost(role: string, history: Seen[], free: number, of: (seen: Seen) 
       closure(seen.assignment.roles, seen.realm!.roles).has(role),
   )
   if (covered < 0) return 'free, but not of this role'
-  // Who is granted without a decision is granted anew when the subject is another one.
+  // Without a decision, a replaced subject is granted again.
   const last = history.findLastIndex(
     (seen, index) =>
       index >= covered &&
@@ -196,7 +196,7 @@ function lost(
     if (seen.realm && seen.realm.uid !== origin.realm!.uid) return 'another realm'
     if (seen.realm && seen.user !== undefined && seen.user !== origin.user) return 'another subject'
     if (seen.realm && !closure(seen.assignment.roles, seen.realm.roles).has(role))
-      return 'no longer asked for, or no longer a part'
+      return 'no longer requested, or no longer a composite'
   }
   for (const { assignment } of history.slice(granted).filter(sameObject(now))) {
     if (assignment.expiresAt !== undefined && Date.parse(assignment.expiresAt) <= now.at) return 'past its end'

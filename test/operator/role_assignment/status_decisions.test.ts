@@ -5,7 +5,7 @@ import { nameKey, statusDecisions } from '../../../operator/role_assignment/stat
 const seen = { observedGeneration: 3, observedUID: 'uid' }
 const approved = { type: 'Approved', status: 'True', reason: 'Needed', decidedBy: 'bob', ...seen } as const
 
-test('entries and conditions are heard alike', () => {
+test('entries and conditions are both decisions', () => {
   const status: RoleAssignmentStatus = {
     approvals: [{ approver: 'dave', decision: 'Denied', ...seen }],
     conditions: [approved, { type: 'Ready', status: 'False', reason: 'Denied' }],
@@ -16,7 +16,7 @@ test('entries and conditions are heard alike', () => {
   ])
 })
 
-test('an absent status says nothing', () => {
+test('an absent status has no decisions', () => {
   expect(statusDecisions(undefined)).toEqual([])
   expect(statusDecisions({})).toEqual([])
 })
@@ -25,8 +25,8 @@ test.each([
   ['row 106: is False', { ...approved, status: 'False' as const }],
   ['row 106: is Unknown', { ...approved, status: 'Unknown' as const }],
   ['row 106: has no reason', { ...approved, reason: '' }],
-  ['names nobody', { type: 'Approved', status: 'True' as const, reason: 'Needed', ...seen }],
-  ['names nobody with an empty text', { ...approved, decidedBy: '' }],
+  ['has no decidedBy', { type: 'Approved', status: 'True' as const, reason: 'Needed', ...seen }],
+  ['has an empty decidedBy', { ...approved, decidedBy: '' }],
   [
     'names no generation',
     { type: 'Approved', status: 'True' as const, reason: 'Needed', decidedBy: 'bob', observedUID: 'uid' },
@@ -40,7 +40,7 @@ test.each([
   expect(statusDecisions({ conditions: [condition] })).toEqual([])
 })
 
-test('beyond sixteen entries only Denied is heard', () => {
+test('beyond sixteen entries only Denied counts', () => {
   const approvals = Array.from({ length: 20 }, (_, index) => ({
     approver: `approver-${index}`,
     decision: index === 19 ? ('Denied' as const) : ('Approved' as const),

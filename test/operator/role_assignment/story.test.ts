@@ -37,7 +37,7 @@ const otherRealm = (w: World) => {
 const missing = (w: World) => (w.refused = { admitted: false, reason: 'RealmNotFound', message: 'no Realm acme/acme' })
 const back = (w: World) => (w.refused = undefined)
 
-function tell(steps: Step[], seen = world()): World {
+function playSteps(steps: Step[], seen = world()): World {
   for (const [what, act, expected] of steps) {
     act(seen)
     expect(verdict(reconcile(seen)), what).toBe(expected)
@@ -51,8 +51,8 @@ const GRANTED: Step[] = [
 ]
 
 describe('row 107: editing an approved spec', () => {
-  test('roles still listed keep serving, removed ones go at once, added ones wait', () => {
-    tell([
+  test('roles still listed stay, removed roles are revoked at once, added roles wait', () => {
+    playSteps([
       ['asked', (w) => edit(w, { roles: ['editor', 'auditor'] }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: auditor editor viewer'],
       [
@@ -69,8 +69,8 @@ describe('row 107: editing an approved spec', () => {
     ])
   })
 
-  test('what a removed role was composed of goes with it, unless it is listed itself', () => {
-    const seen = tell([
+  test('composites of a removed role are revoked with it, unless they are listed', () => {
+    const seen = playSteps([
       ...GRANTED,
       ['only a part is listed now', (w) => edit(w, { roles: ['viewer'] }), 'Granted: viewer'],
       ['another role brings nothing', (w) => edit(w, { roles: ['auditor'] }), 'PendingApproval:'],
@@ -78,21 +78,21 @@ describe('row 107: editing an approved spec', () => {
     expect(reconcile(seen).granted).not.toHaveProperty('serving')
   })
 
-  test('a role that merely reaches a granted one does not keep it', () => {
-    tell([
+  test('a role that merely has a granted role as composite does not keep it', () => {
+    playSteps([
       ['asked', (w) => edit(w, { roles: ['viewer'] }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: viewer'],
       ['the manager reaches it', (w) => edit(w, { roles: ['manager'] }), 'PendingApproval:'],
     ])
   })
 
-  test('an edit that asks for nothing more needs no decision', () => {
-    const seen = tell([...GRANTED, ['the reason', (w) => edit(w, {}), `Granted: ${MANAGER}`]])
+  test('an edit that requests nothing more needs no decision', () => {
+    const seen = playSteps([...GRANTED, ['the reason', (w) => edit(w, {}), `Granted: ${MANAGER}`]])
     expect(reconcile(seen).ready.message).toContain('approved by bob (generation 1)')
   })
 
-  test('the message tells what is served from what waits', () => {
-    const seen = tell([
+  test('the message separates granted roles from roles that wait', () => {
+    const seen = playSteps([
       ...GRANTED,
       ['more', (w) => edit(w, { roles: ['auditor', 'manager'] }), `PendingApproval: ${MANAGER}`],
     ])
@@ -103,7 +103,7 @@ describe('row 107: editing an approved spec', () => {
   })
 
   test('row 108: edit back: roles granted just before stay, the rest needs a new decision', () => {
-    tell([
+    playSteps([
       ['asked', (w) => edit(w, { roles: ['auditor', 'viewer'] }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
       ['auditor goes', (w) => edit(w, { roles: ['viewer'] }), 'Granted: viewer'],
@@ -112,8 +112,8 @@ describe('row 107: editing an approved spec', () => {
     ])
   })
 
-  test('a role that does not exist stops what is new, not what was granted', () => {
-    tell([
+  test('an unknown role blocks new roles, not granted ones', () => {
+    playSteps([
       ...GRANTED,
       ['a typo is added', (w) => edit(w, { roles: ['manager', 'nosuch'] }), `RoleNotFound: ${MANAGER}`],
       ['an approval comes too early', (w) => approve(w, 'bob'), `RoleNotFound: ${MANAGER}`],
@@ -122,7 +122,7 @@ describe('row 107: editing an approved spec', () => {
   })
 
   test('row 111: a change of metadata is no new generation and changes nothing', () => {
-    const seen = tell(GRANTED)
+    const seen = playSteps(GRANTED)
     const before = reconcile(seen)
     expect(reconcile(seen)).toEqual(before)
   })
@@ -131,8 +131,8 @@ describe('row 107: editing an approved spec', () => {
 describe('time', () => {
   const until = (seconds: number) => ({ expiresAt: after(seconds), durationSeconds: undefined })
 
-  test('a grant ends by itself, and its approvals do not bring it back', () => {
-    const seen = tell([
+  test('a grant expires, and its approvals do not renew it', () => {
+    const seen = playSteps([
       ['asked for a minute', (w) => edit(w, { durationSeconds: 60 }), 'PendingApproval:'],
       ['waits an hour', (w) => pass(w, 3600), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
@@ -146,35 +146,35 @@ describe('time', () => {
     expect(seen.audit.filter(({ action }) => action === 'roles_expired')).toHaveLength(1)
   })
 
-  test('a nearer end counts at once, a later one waits for a decision', () => {
+  test('an earlier expiry takes effect at once, a later one waits for a decision', () => {
     const ends = (w: World) => reconcile(w).roles.map(({ expiresAt }) => expiresAt?.toISOString() ?? 'never')
-    const seen = tell([
+    const seen = playSteps([
       ['until ten', (w) => edit(w, { roles: ['viewer'], ...until(10) }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: viewer'],
     ])
     expect(ends(seen)).toEqual([after(10)])
-    tell([['nearer', (w) => edit(w, until(5)), 'Granted: viewer']], seen)
+    playSteps([['nearer', (w) => edit(w, until(5)), 'Granted: viewer']], seen)
     expect(ends(seen)).toEqual([after(5)])
-    tell([['later', (w) => edit(w, until(20)), 'PendingApproval: viewer']], seen)
+    playSteps([['later', (w) => edit(w, until(20)), 'PendingApproval: viewer']], seen)
     expect(ends(seen)).toEqual([after(5)])
-    tell([['edited back to what was approved', (w) => edit(w, until(10)), 'PendingApproval: viewer']], seen)
+    playSteps([['edited back to what was approved', (w) => edit(w, until(10)), 'PendingApproval: viewer']], seen)
     expect(ends(seen)).toEqual([after(5)])
-    tell([['no end', (w) => edit(w, { expiresAt: undefined }), 'PendingApproval: viewer']], seen)
+    playSteps([['no end', (w) => edit(w, { expiresAt: undefined }), 'PendingApproval: viewer']], seen)
     expect(ends(seen)).toEqual([after(5)])
-    tell([['the present one ends while the new one waits', (w) => pass(w, 5), 'PendingApproval:']], seen)
-    tell([['approved', (w) => approve(w, 'bob'), 'Granted: viewer']], seen)
+    playSteps([['the present one ends while the new one waits', (w) => pass(w, 5), 'PendingApproval:']], seen)
+    playSteps([['approved', (w) => approve(w, 'bob'), 'Granted: viewer']], seen)
     expect(ends(seen)).toEqual(['never'])
   })
 
-  test('the audit knows of longer time for the same roles, and of an end that came unseen', () => {
-    const seen = tell([
+  test('the audit records a longer time for the same roles, and an expiry that no reconcile saw', () => {
+    const seen = playSteps([
       ['until ten', (w) => edit(w, until(10)), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
       ['until twenty', (w) => edit(w, until(20)), `PendingApproval: ${MANAGER}`],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
     ])
     expect(seen.audit.at(-1)).toMatchObject({ action: 'roles_granted', details: { expiresAt: after(20) } })
-    tell(
+    playSteps(
       [
         ['no realm', missing, 'RealmNotFound:'],
         ['the end', (w) => pass(w, 20), 'RealmNotFound:'],
@@ -184,8 +184,8 @@ describe('time', () => {
     expect(seen.audit.at(-1)).toMatchObject({ action: 'roles_expired' })
   })
 
-  test('a duration runs from the grant, also through edits that leave it', () => {
-    const seen = tell([
+  test('a duration counts from the grant, also across edits that keep it', () => {
+    const seen = playSteps([
       ['asked', (w) => edit(w, { roles: ['auditor', 'viewer'], durationSeconds: 100 }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
       ['fifty later one role goes', (w) => (pass(w, 50), edit(w, { roles: ['viewer'] })), 'Granted: viewer'],
@@ -196,8 +196,8 @@ describe('time', () => {
     expect(seen.audit.at(-1)?.action).toBe('roles_expired')
   })
 
-  test('a request that nobody decides times out for its generation', () => {
-    const seen = tell([
+  test('an undecided request times out for its generation', () => {
+    const seen = playSteps([
       ['asked', governance({ pendingTimeoutSeconds: 60 }), 'PendingApproval:'],
       ['a second before', (w) => pass(w, 59), 'PendingApproval:'],
       ['in time', (w) => pass(w, 1), 'Expired:'],
@@ -210,14 +210,14 @@ describe('time', () => {
     expect(seen.audit.filter(({ action }) => action === 'roles_expired')).toHaveLength(1)
   })
 
-  test('an edit that asks for nothing more has nothing to time out', () => {
-    tell([
+  test('an edit that requests nothing more does not time out', () => {
+    playSteps([
       ['asked', governance({ pendingTimeoutSeconds: 60 }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
       ['the reason', (w) => edit(w, {}), `Granted: ${MANAGER}`],
       ['much later', (w) => pass(w, 3600), `Granted: ${MANAGER}`],
     ])
-    const seen = tell([
+    const seen = playSteps([
       ['off', governance({ pendingTimeoutSeconds: 60, enabled: false }), `GrantedUngoverned: ${MANAGER}`],
       ['on', governance({ pendingTimeoutSeconds: 60, enabled: true }), `GrantedUngoverned: ${MANAGER}`],
       ['much later', (w) => pass(w, 3600), `GrantedUngoverned: ${MANAGER}`],
@@ -225,8 +225,8 @@ describe('time', () => {
     expect(reconcile(seen)).not.toHaveProperty('requeueAt')
   })
 
-  test('a timed-out edit leaves what was granted', () => {
-    tell([
+  test('a timed-out edit keeps the grant', () => {
+    playSteps([
       ['asked', governance({ pendingTimeoutSeconds: 60 }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
       ['much later', (w) => pass(w, 3600), `Granted: ${MANAGER}`],
@@ -237,8 +237,8 @@ describe('time', () => {
     ])
   })
 
-  test('the answer says when time alone will change it', () => {
-    const seen = tell([['asked', governance({ pendingTimeoutSeconds: 60 }), 'PendingApproval:']])
+  test('the result names the time when it changes by itself', () => {
+    const seen = playSteps([['asked', governance({ pendingTimeoutSeconds: 60 }), 'PendingApproval:']])
     expect(reconcile(seen).requeueAt?.toISOString()).toBe(after(60))
     edit(seen, until(30))
     expect(reconcile(seen).requeueAt?.toISOString()).toBe(after(30))
@@ -250,8 +250,8 @@ describe('time', () => {
 })
 
 describe('Denied', () => {
-  test('wins over approvals, ends what was granted, and nothing but an edit turns it back', () => {
-    tell([
+  test('wins over approvals, ends the grant, and only an edit reverses it', () => {
+    playSteps([
       ...GRANTED,
       ['the approver thinks again', (w) => deny(w, 'bob'), 'Denied:'],
       ['and again', (w) => approve(w, 'bob'), 'Denied:'],
@@ -264,8 +264,8 @@ describe('Denied', () => {
     ])
   })
 
-  test('ends what an earlier generation was granted as well', () => {
-    tell([
+  test('also ends the grant of an earlier generation', () => {
+    playSteps([
       ...GRANTED,
       ['the reason is edited', (w) => edit(w, {}), `Granted: ${MANAGER}`],
       ['and that is denied', (w) => deny(w, 'dave'), 'Denied:'],
@@ -273,16 +273,16 @@ describe('Denied', () => {
     ])
   })
 
-  test('cannot be outrun by an edit', () => {
-    tell([
+  test('counts also when an edit follows before a reconcile', () => {
+    playSteps([
       ...GRANTED,
       ['denied, and edited before it is seen', (w) => (deny(w, 'bob'), edit(w, {})), 'PendingApproval:'],
       ['nothing comes back', nothing, 'PendingApproval:'],
     ])
   })
 
-  test('of a former generation does not reach what was approved since', () => {
-    tell([
+  test('of an earlier generation does not end a later grant', () => {
+    playSteps([
       [
         'denied as a condition, which stays there',
         (w) => entry(w, 'dave', { form: 'condition', decision: 'Denied' }),
@@ -294,22 +294,22 @@ describe('Denied', () => {
     ])
   })
 
-  test('of another object under the same name ends nothing', () => {
+  test('on another uid ends nothing', () => {
     const former = { form: 'condition', decision: 'Denied', observedUID: 'assignment-0' } as const
-    tell([
+    playSteps([
       ...GRANTED,
       ['a former one was denied', (w) => entry(w, 'dave', former), `Granted: ${MANAGER}`],
       ['edited', (w) => edit(w, {}), `Granted: ${MANAGER}`],
     ])
   })
 
-  test('is heard while something is missing', () => {
-    tell([
+  test('counts while realm, subject or role is missing', () => {
+    playSteps([
       ['no user', (w) => (w.user = undefined), 'SubjectNotFound:'],
       ['denied', (w) => deny(w, 'bob'), 'Denied:'],
       ['the user is there', (w) => (w.user = world().user), 'Denied:'],
     ])
-    const seen = tell([
+    const seen = playSteps([
       ...GRANTED,
       ['no realm', missing, 'RealmNotFound:'],
       ['denied', (w) => deny(w, 'bob'), 'RealmNotFound:'],
@@ -320,8 +320,8 @@ describe('Denied', () => {
 })
 
 describe('the quorum', () => {
-  test('raised, it counts at once for what waits; lowered, for new generations', () => {
-    tell([
+  test('a raised quorum takes effect at once, a lowered one for new generations', () => {
+    playSteps([
       ['two are needed', governance({ requiredApprovals: 2 }), 'PendingApproval:'],
       ['one', (w) => approve(w, 'bob'), 'QuorumNotReached:'],
       ['lowered to one', governance({ requiredApprovals: 1 }), 'QuorumNotReached:'],
@@ -339,8 +339,8 @@ describe('the quorum', () => {
     ])
   })
 
-  test('counts who approved in different generations for one only', () => {
-    tell([
+  test('counts approvals of one generation only', () => {
+    playSteps([
       ['two are needed', governance({ requiredApprovals: 2 }), 'PendingApproval:'],
       ['one', (w) => approve(w, 'bob'), 'QuorumNotReached:'],
       ['edited', (w) => edit(w, {}), 'PendingApproval:'],
@@ -349,8 +349,8 @@ describe('the quorum', () => {
     ])
   })
 
-  test('row 113: an approver who leaves: what they decided stays', () => {
-    tell([
+  test('row 113: the past decisions of an approver who leaves stay', () => {
+    playSteps([
       ['two are needed', governance({ requiredApprovals: 2 }), 'PendingApproval:'],
       ['one', (w) => approve(w, 'bob'), 'QuorumNotReached:'],
       ['whose entry goes', (w) => (w.decisions = []), 'QuorumNotReached:'],
@@ -360,13 +360,13 @@ describe('the quorum', () => {
 })
 
 describe('row 112: roles change in the realm', () => {
-  test('what is composed in later waits for a new decision, what is taken out counts at once', () => {
-    const seen = tell([
+  test('added composites wait for a decision, removed composites are revoked at once', () => {
+    const seen = playSteps([
       ...GRANTED,
       ['the editor audits as well', composites('editor', 'viewer', 'auditor'), `Granted: ${MANAGER}`],
     ])
     expect(reconcile(seen).ready.message).toContain('the realm added auditor after the request, without a decision')
-    tell(
+    playSteps(
       [
         ['asked anew', (w) => edit(w, {}), `PendingApproval: ${MANAGER}`],
         ['approved', (w) => approve(w, 'bob'), `Granted: auditor ${MANAGER}`],
@@ -377,34 +377,34 @@ describe('row 112: roles change in the realm', () => {
     )
   })
 
-  test('what is composed in while a request waits is not covered', () => {
-    tell([
+  test('a composite added while a request waits is not covered', () => {
+    playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['widened', composites('manager', 'editor', 'viewer', 'auditor'), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
     ])
   })
 
-  test('what is taken out while a request waits is not granted', () => {
-    tell([
+  test('a composite removed while a request waits is not granted', () => {
+    playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['narrowed', composites('manager', 'viewer'), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: manager viewer'],
     ])
   })
 
-  test('a listed role that leaves the realm while a request waits is asked for anew', () => {
-    const seen = tell([
+  test('a listed role removed from the realm while a request waits needs a new generation', () => {
+    const seen = playSteps([
       ['asked', (w) => edit(w, { roles: ['auditor', 'viewer'] }), 'PendingApproval:'],
       ['auditor is gone', undefine('auditor'), 'RoleNotFound:'],
       ['another auditor comes', define('auditor'), 'PendingApproval:'],
     ])
     expect(reconcile(seen).ready.message).toContain('added to the realm after the request: auditor: edit spec')
-    tell([['approved', (w) => approve(w, 'bob'), 'PendingApproval: viewer']], seen)
+    playSteps([['approved', (w) => approve(w, 'bob'), 'PendingApproval: viewer']], seen)
   })
 
-  test('a listed role that leaves the realm goes at once, and does not come back by its name alone', () => {
-    const seen = tell([
+  test('a listed role removed from the realm is revoked at once and not restored when it is defined again', () => {
+    const seen = playSteps([
       ['asked', (w) => edit(w, { roles: ['auditor', 'viewer'] }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
       ['auditor is gone', undefine('auditor'), 'RoleNotFound: viewer'],
@@ -414,7 +414,7 @@ describe('row 112: roles change in the realm', () => {
     expect(reconcile(seen).ready.message).toContain(
       'removed from the realm after the approval and added again: auditor; edit spec',
     )
-    tell(
+    playSteps(
       [
         ['asked anew', (w) => edit(w, {}), 'PendingApproval: viewer'],
         ['approved', (w) => approve(w, 'dave'), 'Granted: auditor viewer'],
@@ -424,7 +424,7 @@ describe('row 112: roles change in the realm', () => {
   })
 
   test('a role of an encrypted field ends with the field', () => {
-    tell([
+    playSteps([
       ['asked', (w) => edit(w, { roles: ['_svc_dob.selfdecrypt'] }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: _svc_dob.selfdecrypt'],
       ['the field is removed', (w) => (w.realm = { ...w.realm, fieldRoles: [] }), 'RoleNotFound:'],
@@ -434,8 +434,8 @@ describe('row 112: roles change in the realm', () => {
 })
 
 describe('another object under the same name', () => {
-  test('the subject is recreated: everything starts anew', () => {
-    tell([
+  test('a re-created subject starts from an empty state', () => {
+    playSteps([
       ...GRANTED,
       ['another alice', otherUser, 'SubjectReplaced:'],
       ['an approval of the same generation', (w) => approve(w, 'dave'), 'SubjectReplaced:'],
@@ -444,34 +444,36 @@ describe('another object under the same name', () => {
     ])
   })
 
-  test('the same uid under another sub is another subject', () => {
-    tell([...GRANTED, ['another sub', (w) => (w.user = { ...w.user!, sub: 'sub-2' }), 'SubjectReplaced:']])
+  test('the same uid with another sub is another subject', () => {
+    playSteps([...GRANTED, ['another sub', (w) => (w.user = { ...w.user!, sub: 'sub-2' }), 'SubjectReplaced:']])
   })
 
-  test('the subject is recreated while a request waits', () => {
-    tell([
+  test('a subject re-created while a request waits', () => {
+    playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['another alice', otherUser, 'SubjectReplaced:'],
       ['approved by somebody who saw the first', (w) => approve(w, 'bob'), 'SubjectReplaced:'],
     ])
   })
 
-  test('the subject is recreated and the spec edited before anybody looks', () => {
-    tell([...GRANTED, ['both at once', (w) => (otherUser(w), edit(w, {})), 'PendingApproval:']])
+  test('a subject re-created and a spec edited before a reconcile', () => {
+    playSteps([...GRANTED, ['both at once', (w) => (otherUser(w), edit(w, {})), 'PendingApproval:']])
   })
 
-  test('the subject is recreated with the fixed sub of the former one', () => {
-    tell([...GRANTED, ['another uid', (w) => (w.user = { ...w.user!, uid: 'user-2' }), 'SubjectReplaced:']])
+  test('a subject re-created with the fixed sub of the former one', () => {
+    playSteps([...GRANTED, ['another uid', (w) => (w.user = { ...w.user!, uid: 'user-2' }), 'SubjectReplaced:']])
   })
 
-  test('the audit tells which of both was replaced', () => {
+  test('the audit names which of the two was replaced', () => {
     const causes = ({ audit }: World) => audit.map(({ details }) => details['cause']).filter(Boolean)
-    expect(causes(tell([...GRANTED, ['another alice', otherUser, 'SubjectReplaced:']]))).toEqual(['SubjectReplaced'])
-    expect(causes(tell([...GRANTED, ['another realm', otherRealm, 'RealmReplaced:']]))).toEqual(['RealmReplaced'])
+    expect(causes(playSteps([...GRANTED, ['another alice', otherUser, 'SubjectReplaced:']]))).toEqual([
+      'SubjectReplaced',
+    ])
+    expect(causes(playSteps([...GRANTED, ['another realm', otherRealm, 'RealmReplaced:']]))).toEqual(['RealmReplaced'])
   })
 
-  test('the realm is recreated: decisions for the former one do not count', () => {
-    tell([
+  test('decisions for the former realm do not count for a re-created realm', () => {
+    playSteps([
       ...GRANTED,
       ['another realm', otherRealm, 'RealmReplaced:'],
       ['an approval of the same generation', (w) => approve(w, 'dave'), 'RealmReplaced:'],
@@ -480,8 +482,8 @@ describe('another object under the same name', () => {
     ])
   })
 
-  test('the realm is recreated while the user is missing', () => {
-    tell([
+  test('a realm re-created while the user is missing', () => {
+    playSteps([
       ...GRANTED,
       ['no realm', missing, 'RealmNotFound:'],
       ['another realm, without users', (w) => (back(w), otherRealm(w), (w.user = undefined)), 'SubjectNotFound:'],
@@ -489,8 +491,8 @@ describe('another object under the same name', () => {
     ])
   })
 
-  test('row 110: the assignment is recreated, or restored with its old status', () => {
-    tell([
+  test('row 110: an assignment re-created, or restored with its old status', () => {
+    playSteps([
       ...GRANTED,
       [
         'restored: another uid, everything else as it was, the row is the former one’s',
@@ -505,13 +507,13 @@ describe('another object under the same name', () => {
     ])
   })
 
-  test('without governance a recreated subject is simply granted anew', () => {
-    const seen = tell([
+  test('without governance a re-created subject is granted again', () => {
+    const seen = playSteps([
       ['ungoverned', governance({ enabled: false }), `GrantedUngoverned: ${MANAGER}`],
       ['another alice', otherUser, `GrantedUngoverned: ${MANAGER}`],
     ])
     expect(reconcile(seen).grantee).toEqual({ kind: 'User', subject: 'sub-2' })
-    tell(
+    playSteps(
       [
         ['governed', governance({ enabled: true }), `GrantedUngoverned: ${MANAGER}`],
         ['yet another', (w) => (w.user = { uid: 'user-3', sub: 'sub-3', realmUid: 'realm-1' }), 'SubjectReplaced:'],
@@ -521,7 +523,7 @@ describe('another object under the same name', () => {
   })
 
   test('approvals made for the former subject do not confirm a grant to the next one', () => {
-    tell([
+    playSteps([
       ['ungoverned', governance({ enabled: false, requiredApprovals: 2 }), `GrantedUngoverned: ${MANAGER}`],
       ['one approves all the same', (w) => approve(w, 'bob'), `GrantedUngoverned: ${MANAGER}`],
       ['another alice', otherUser, `GrantedUngoverned: ${MANAGER}`],
@@ -531,9 +533,9 @@ describe('another object under the same name', () => {
   })
 })
 
-describe('what is missing for a while', () => {
-  test('nothing is served meanwhile, and nothing is forgotten', () => {
-    const seen = tell([
+describe('a reference that is missing for a while', () => {
+  test('nothing is served meanwhile, and the grant stays stored', () => {
+    const seen = playSteps([
       ...GRANTED,
       ['the realm is away', missing, 'RealmNotFound:'],
       ['and back', back, `Granted: ${MANAGER}`],
@@ -545,8 +547,8 @@ describe('what is missing for a while', () => {
     expect(actions.filter((action) => action === 'roles_granted')).toHaveLength(3)
   })
 
-  test('a grant that ends meanwhile is over', () => {
-    tell([
+  test('a grant that expires meanwhile has ended', () => {
+    playSteps([
       ['asked', (w) => edit(w, { durationSeconds: 60 }), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
       ['the realm is away', missing, 'RealmNotFound:'],
@@ -556,7 +558,7 @@ describe('what is missing for a while', () => {
   })
 
   test('a namespace that is no longer admitted loses its roles', () => {
-    tell([
+    playSteps([
       ...GRANTED,
       [
         'narrowed',
@@ -567,13 +569,13 @@ describe('what is missing for a while', () => {
   })
 })
 
-describe('a decision before realm, subject and roles are there', () => {
+describe('a decision before realm, subject and roles resolve', () => {
   test.each<[string, (world: World) => void, (world: World) => void, string]>([
     ['the realm', missing, back, 'RealmNotFound:'],
     ['the user', (w) => (w.user = undefined), (w) => (w.user = world().user), 'SubjectNotFound:'],
     ['a role', undefine('manager'), (w) => (w.realm = world().realm), 'RoleNotFound:'],
   ])('is void where %s comes later', (_, take, give, reason) => {
-    tell([
+    playSteps([
       ['not all is there', take, reason],
       ['approved', (w) => approve(w, 'bob'), reason],
       ['now all is there', give, 'DecidedTooEarly:'],
@@ -588,8 +590,8 @@ describe('a decision before realm, subject and roles are there', () => {
     ])
   })
 
-  test('voids itself alone: who looked at the whole decides', () => {
-    tell([
+  test('does not count; later approvers decide', () => {
+    playSteps([
       ['no user', (w) => (w.user = undefined), 'SubjectNotFound:'],
       ['approved', (w) => approve(w, 'bob'), 'SubjectNotFound:'],
       ['the user', (w) => (w.user = world().user), 'DecidedTooEarly:'],
@@ -597,31 +599,31 @@ describe('a decision before realm, subject and roles are there', () => {
     ])
   })
 
-  test('counts when it is first seen together with them', () => {
-    tell([['all at once', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`]])
+  test('counts when the same reconcile first sees them', () => {
+    playSteps([['all at once', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`]])
   })
 
-  test('one that names the next generation does not wait for it', () => {
+  test('a decision on the next generation does not count later', () => {
     const ahead = (w: World) => entry(w, 'bob', { form: 'condition', observedGeneration: 2 })
-    tell([
+    playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['approved ahead', ahead, 'PendingApproval:'],
       ['its generation comes', (w) => edit(w, { roles: ['auditor'] }), 'DecidedTooEarly:'],
     ])
   })
 
-  test('one that comes while something is away again waits until it is back', () => {
-    const seen = tell([
+  test('a decision while a reference is missing again waits until it is back', () => {
+    const seen = playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['no user', (w) => (w.user = undefined), 'SubjectNotFound:'],
       ['approved', (w) => approve(w, 'bob'), 'SubjectNotFound:'],
     ])
     expect(seen.recorded).toEqual([])
-    tell([['the user', (w) => (w.user = world().user), `Granted: ${MANAGER}`]], seen)
+    playSteps([['the user', (w) => (w.user = world().user), `Granted: ${MANAGER}`]], seen)
   })
 
-  test('more of them than can be remembered: nobody counts', () => {
-    const seen = tell([['no user', (w) => (w.user = undefined), 'SubjectNotFound:']])
+  test('with more of them than can be stored, no approval counts', () => {
+    const seen = playSteps([['no user', (w) => (w.user = undefined), 'SubjectNotFound:']])
     for (let round = 0; round < 5; round++) {
       seen.decisions = []
       approve(seen, ...Array.from({ length: 16 }, (_, n) => `approver-${round}-${n}`))
@@ -629,13 +631,13 @@ describe('a decision before realm, subject and roles are there', () => {
     }
     seen.user = world().user
     seen.decisions = []
-    tell([['a fresh approver', (w) => approve(w, 'bob'), 'DecidedTooEarly:']], seen)
+    playSteps([['a fresh approver', (w) => approve(w, 'bob'), 'DecidedTooEarly:']], seen)
   })
 })
 
-describe('governance switched', () => {
-  test('on later: earlier grants stay, marked; what is added waits', () => {
-    tell([
+describe('governance enabled or disabled later', () => {
+  test('enabled: earlier grants stay, marked; added roles wait', () => {
+    playSteps([
       ['off', governance({ enabled: false }), `GrantedUngoverned: ${MANAGER}`],
       ['on', governance({ enabled: true }), `GrantedUngoverned: ${MANAGER}`],
       ['widened', composites('manager', 'editor', 'viewer', 'auditor'), `GrantedUngoverned: ${MANAGER}`],
@@ -644,8 +646,8 @@ describe('governance switched', () => {
     ])
   })
 
-  test('on later: a quorum confirms an earlier grant without giving it more time', () => {
-    const seen = tell([
+  test('enabled: a quorum confirms an earlier grant without more time', () => {
+    const seen = playSteps([
       [
         'off',
         (w) => (governance({ enabled: false })(w), edit(w, { durationSeconds: 60 })),
@@ -657,19 +659,19 @@ describe('governance switched', () => {
     expect(reconcile(seen).roles[0]?.expiresAt?.toISOString()).toBe(after(60))
   })
 
-  test('off: what waits is granted without a decision, but for roles that always need one', () => {
-    tell([
+  test('disabled: pending requests are granted, except roles that always need a decision', () => {
+    playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['off', governance({ enabled: false }), `GrantedUngoverned: ${MANAGER}`],
     ])
-    tell([
+    playSteps([
       ['asked', (w) => edit(w, { roles: ['viewer', 'svc-realm-admin'] }), 'PendingApproval:'],
       ['off', governance({ enabled: false }), 'PendingApproval:'],
     ])
   })
 
-  test('off: composites follow the realm, an end stays an end', () => {
-    tell([
+  test('disabled: composites follow the realm, an expiry stays', () => {
+    playSteps([
       [
         'off',
         (w) => (governance({ enabled: false })(w), edit(w, { durationSeconds: 60 })),
@@ -684,8 +686,8 @@ describe('governance switched', () => {
     ])
   })
 
-  test('off: adding a role that needs a decision keeps what was granted', () => {
-    tell([
+  test('disabled: adding a role that needs a decision keeps the grant', () => {
+    playSteps([
       ['off', governance({ enabled: false }), `GrantedUngoverned: ${MANAGER}`],
       [
         'more',
@@ -696,8 +698,8 @@ describe('governance switched', () => {
     ])
   })
 
-  test('off: an edit that asks for nothing more does not give the time a second time', () => {
-    tell([
+  test('disabled: an edit that requests nothing more does not restart the duration', () => {
+    playSteps([
       [
         'off',
         (w) => (governance({ enabled: false })(w), edit(w, { durationSeconds: 60 })),
@@ -708,8 +710,8 @@ describe('governance switched', () => {
     ])
   })
 
-  test('off and on: an approved grant stays an approved one', () => {
-    tell([
+  test('disabled and enabled: an approved grant stays approved', () => {
+    playSteps([
       ...GRANTED,
       ['off', governance({ enabled: false }), `Granted: ${MANAGER}`],
       ['on', governance({ enabled: true }), `Granted: ${MANAGER}`],
@@ -718,8 +720,8 @@ describe('governance switched', () => {
 })
 
 describe('deleting', () => {
-  test('takes everything, and nothing is granted any more', () => {
-    const seen = tell([
+  test('revokes everything and grants nothing', () => {
+    const seen = playSteps([
       ...GRANTED,
       ['deleted', (w) => (w.assignment = { ...w.assignment, deleting: true }), 'Deleting:'],
       ['approved', (w) => approve(w, 'dave'), 'Deleting:'],
@@ -729,43 +731,43 @@ describe('deleting', () => {
   })
 })
 
-describe('what is lost and rebuilt', () => {
+describe('lost state', () => {
   const emptied = (w: World) => ((w.status = undefined), (w.decisions = []))
   const noRows = (w: World) => (w.row = undefined)
 
   test('an emptied status revokes nothing', () => {
-    const seen = tell([
+    const seen = playSteps([
       ['two are needed', governance({ requiredApprovals: 2 }), 'PendingApproval:'],
       ['one', (w) => approve(w, 'bob'), 'QuorumNotReached:'],
       ['emptied', emptied, 'QuorumNotReached:'],
       ['another', (w) => approve(w, 'dave'), `Granted: ${MANAGER}`],
     ])
     const notes = seen.audit.length
-    tell([['emptied', emptied, `Granted: ${MANAGER}`]], seen)
+    playSteps([['emptied', emptied, `Granted: ${MANAGER}`]], seen)
     expect(seen.audit).toHaveLength(notes)
   })
 
   test('dropped rows are rebuilt from the status, without an audit row', () => {
-    const seen = tell(GRANTED)
+    const seen = playSteps(GRANTED)
     const notes = seen.audit.length
-    tell([['rows dropped', noRows, `Granted: ${MANAGER}`]], seen)
+    playSteps([['rows dropped', noRows, `Granted: ${MANAGER}`]], seen)
     expect(seen.audit).toHaveLength(notes)
   })
 
-  test('dropped rows and a status that anybody may have written: nothing is granted on the word of it', () => {
-    const seen = tell(GRANTED)
+  test('dropped rows and an untrusted status grant nothing', () => {
+    const seen = playSteps(GRANTED)
     seen.statusTrusted = false
-    tell([['untrusted', noRows, 'DecisionUnproven:']], seen)
+    playSteps([['untrusted', noRows, 'DecisionUnproven:']], seen)
 
-    const ungoverned = tell([['off', governance({ enabled: false }), `GrantedUngoverned: ${MANAGER}`]])
+    const ungoverned = playSteps([['off', governance({ enabled: false }), `GrantedUngoverned: ${MANAGER}`]])
     ungoverned.statusTrusted = false
-    tell([['untrusted', (w) => (noRows(w), governance({ enabled: true })(w)), 'PendingApproval:']], ungoverned)
+    playSteps([['untrusted', (w) => (noRows(w), governance({ enabled: true })(w)), 'PendingApproval:']], ungoverned)
   })
 
-  test('a status that can be trusted beats rows restored from a backup', () => {
-    const seen = tell(GRANTED)
+  test('a trusted status takes precedence over rows restored from a backup', () => {
+    const seen = playSteps(GRANTED)
     const older = seen.row
-    tell(
+    playSteps(
       [
         ['less', (w) => edit(w, { roles: ['viewer', 'auditor'] }), 'PendingApproval: viewer'],
         ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
@@ -775,10 +777,10 @@ describe('what is lost and rebuilt', () => {
     )
   })
 
-  test('a recorded denial ends what rows restored from a backup still give', () => {
-    const seen = tell(GRANTED)
+  test('a recorded denial ends a grant in rows restored from a backup', () => {
+    const seen = playSteps(GRANTED)
     const older = seen.row
-    tell(
+    playSteps(
       [
         ['the reason', (w) => edit(w, {}), `Granted: ${MANAGER}`],
         ['denied', (w) => deny(w, 'dave'), 'Denied:'],
@@ -792,21 +794,21 @@ describe('what is lost and rebuilt', () => {
     )
   })
 
-  test('rows beat a status that says otherwise', () => {
-    const seen = tell([['asked', nothing, 'PendingApproval:']])
-    const forged = tell(GRANTED)
+  test('rows take precedence over a different status', () => {
+    const seen = playSteps([['asked', nothing, 'PendingApproval:']])
+    const forged = playSteps(GRANTED)
     seen.statusTrusted = false
-    tell([['forged', (w) => (w.status = forged.status), 'PendingApproval:']], seen)
+    playSteps([['forged', (w) => (w.status = forged.status), 'PendingApproval:']], seen)
     seen.statusTrusted = true
-    tell([['forged for this generation', (w) => (w.status = forged.status), 'PendingApproval:']], seen)
+    playSteps([['forged for this generation', (w) => (w.status = forged.status), 'PendingApproval:']], seen)
   })
 
-  test('everything but the recorded decisions is lost: what they covered is not known', () => {
-    tell([...GRANTED, ['lost', (w) => (emptied(w), noRows(w)), 'DecisionUnproven:']])
+  test('without stored state, recorded decisions do not count: what they covered is unknown', () => {
+    playSteps([...GRANTED, ['lost', (w) => (emptied(w), noRows(w)), 'DecisionUnproven:']])
   })
 
-  test('a cluster set back that counts the same generations again', () => {
-    tell([
+  test('a restored cluster that repeats generation numbers', () => {
+    playSteps([
       ...GRANTED,
       ['edited', (w) => edit(w, { roles: ['viewer'] }), 'Granted: viewer'],
       ['approved', (w) => approve(w, 'bob'), 'Granted: viewer'],
@@ -821,17 +823,17 @@ describe('what is lost and rebuilt', () => {
       ['a generation never seen', (w) => edit(w, {}), 'PendingApproval: viewer'],
       ['approved', (w) => approve(w, 'dave'), 'Granted: auditor viewer'],
     ])
-    const lagging = tell([
+    const lagging = playSteps([
       ...GRANTED,
       ['edited', (w) => edit(w, {}), `Granted: ${MANAGER}`],
       ['an older read', (w) => (w.assignment = { ...w.assignment, generation: 1 }), 'DecisionUnproven:'],
     ])
     expect(lagging.audit.at(-1)).toMatchObject({ action: 'roles_revoked', details: { cause: 'Unresolved' } })
-    tell(
+    playSteps(
       [['and a present one', (w) => (w.assignment = { ...w.assignment, generation: 2 }), `Granted: ${MANAGER}`]],
       lagging,
     )
-    tell([
+    playSteps([
       ...GRANTED,
       ['more', (w) => edit(w, { roles: ['manager', 'auditor'] }), `PendingApproval: ${MANAGER}`],
       ['approved', (w) => approve(w, 'bob'), `Granted: auditor ${MANAGER}`],
@@ -839,7 +841,7 @@ describe('what is lost and rebuilt', () => {
       ['and denied', (w) => deny(w, 'dave'), 'DecisionUnproven:'],
       ['edited, and edited', (w) => (edit(w, {}), edit(w, {})), 'PendingApproval:'],
     ])
-    tell([
+    playSteps([
       ...GRANTED,
       [
         'set back and edited while nobody looked',
@@ -850,9 +852,9 @@ describe('what is lost and rebuilt', () => {
   })
 })
 
-describe('row 114: policies removed and put back with forged decisions in between', () => {
-  test('what is first seen in the gap does not count after it either', () => {
-    tell([
+describe('row 114: policies removed and installed again, with forged decisions in between', () => {
+  test('a decision first seen in the gap does not count after it', () => {
+    playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['the gap begins', enforcement('gap'), 'ApprovalNotEnforced:'],
       ['forged', (w) => approve(w, 'bob'), 'ApprovalNotEnforced:'],
@@ -863,17 +865,17 @@ describe('row 114: policies removed and put back with forged decisions in betwee
     ])
   })
 
-  test('one forged for a later generation does not count when that comes', () => {
+  test('a decision forged for a later generation does not count when that generation comes', () => {
     const ahead = (w: World) => entry(w, 'bob', { form: 'condition', observedGeneration: 2 })
-    tell([
+    playSteps([
       ['forged in the gap', (w) => (enforcement('gap')(w), ahead(w)), 'ApprovalNotEnforced:'],
       ['it ends', enforcement('enforced'), 'PendingApproval:'],
       ['and the author edits', (w) => edit(w, { roles: ['auditor'] }), 'DecidedTooEarly:'],
     ])
   })
 
-  test('grants made before stay, and what is edited away goes', () => {
-    tell([
+  test('earlier grants stay, and roles removed by an edit are revoked', () => {
+    playSteps([
       ...GRANTED,
       ['gap', enforcement('gap'), `Granted: ${MANAGER}`],
       ['less', (w) => edit(w, { roles: ['viewer'] }), 'Granted: viewer'],
@@ -884,8 +886,8 @@ describe('row 114: policies removed and put back with forged decisions in betwee
     ])
   })
 
-  test('a quorum recorded before counts after the gap, without being made again', () => {
-    tell([
+  test('a quorum recorded before the gap counts after it', () => {
+    playSteps([
       ['two are needed', governance({ requiredApprovals: 2 }), 'PendingApproval:'],
       ['one', (w) => approve(w, 'bob'), 'QuorumNotReached:'],
       ['gap', enforcement('gap'), 'ApprovalNotEnforced:'],
@@ -894,8 +896,8 @@ describe('row 114: policies removed and put back with forged decisions in betwee
     ])
   })
 
-  test('a denial written in the gap denies, but is nobody’s on record', () => {
-    const seen = tell([
+  test('a denial written in the gap denies, but is not recorded under its name', () => {
+    const seen = playSteps([
       ...GRANTED,
       ['denied in the gap', (w) => (enforcement('gap')(w), deny(w, 'bob')), 'Denied:'],
       ['over', enforcement('enforced'), 'Denied:'],
@@ -904,8 +906,8 @@ describe('row 114: policies removed and put back with forged decisions in betwee
     expect(seen.recorded).toEqual([expect.objectContaining({ decision: 'Approved' })])
   })
 
-  test('a decision that admission could not be asked about waits, and counts when it could', () => {
-    tell([
+  test('an unchecked decision waits, and counts after the check', () => {
+    playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['not known', enforcement('unchecked'), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), 'PendingApproval:'],
@@ -913,8 +915,8 @@ describe('row 114: policies removed and put back with forged decisions in betwee
     ])
   })
 
-  test('without asking for enforcement a gap’s approvals grant while it lasts, and prove nothing later', () => {
-    tell([
+  test('without required enforcement, approvals of a gap grant while it lasts and do not count later', () => {
+    playSteps([
       [
         'two are needed',
         (w) => (governance({ requiredApprovals: 2 })(w), enforcement('gap', false)(w)),
@@ -924,7 +926,7 @@ describe('row 114: policies removed and put back with forged decisions in betwee
       ['over', enforcement('enforced', false), 'DecisionUnproven:'],
       ['a proven one', (w) => approve(w, 'dave'), 'DecisionUnproven:'],
     ])
-    const seen = tell([
+    const seen = playSteps([
       ['gap', enforcement('gap', false), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
       ['grants made stay', enforcement('enforced', true), `Granted: ${MANAGER}`],
@@ -938,7 +940,7 @@ describe('row 114: policies removed and put back with forged decisions in betwee
 })
 
 test('the audit tells the whole story, once', () => {
-  const seen = tell([
+  const seen = playSteps([
     ['two are needed', governance({ requiredApprovals: 2 }), 'PendingApproval:'],
     ['one', (w) => approve(w, 'bob'), 'QuorumNotReached:'],
     ['two', (w) => entry(w, 'dave', { form: 'condition' }), `Granted: ${MANAGER}`],

@@ -32,7 +32,7 @@ export interface World {
   enforcement: Enforcement
   now: Date
   audit: AuditNote[]
-  /** Whether each status is held against the schema; the long random runs leave it out. */
+  /** Whether each status is validated against the schema; most random sequences leave this out. */
   schemaChecked: boolean
 }
 
@@ -85,10 +85,10 @@ export function inputOf(world: World): DecisionInput {
   return structuredClone({ assignment, decisions, recorded, stored, realm: refused ?? realm, user, enforcement, now })
 }
 
-/** One reconcile: decides, and does with the answer what the caller would. A second look must find nothing to do. */
+/** One reconcile: decides and stores the result. A second call must find nothing to do. */
 export function reconcile(world: World): DecisionResult {
   const answer = decide(inputOf(world))
-  remember(world, answer)
+  storeResult(world, answer)
 
   const { granted, ready, roles } = answer
   same(decide(inputOf(world)), { granted, ready, roles, audit: [], newDecisions: [] })
@@ -98,15 +98,15 @@ export function reconcile(world: World): DecisionResult {
   return answer
 }
 
-/** A second look remembers, says and serves the same, and has nothing new to note or record. */
+/** A second decision has the same result, without transitions and new decisions. */
 function same(again: DecisionResult, expected: Partial<DecisionResult>): void {
   const { granted, ready, roles, audit, newDecisions } = again
   const seen = { granted, ready, roles, audit, newDecisions }
-  // Asked first, because an expectation costs much more, and random runs ask some ten thousand times.
-  if (!isDeepStrictEqual(seen, expected)) expect(seen, 'a second look finds nothing to do').toEqual(expected)
+  // Compares first: an expectation is much slower, and random runs make some ten thousand.
+  if (!isDeepStrictEqual(seen, expected)) expect(seen, 'a second decision finds nothing to do').toEqual(expected)
 }
 
-function remember(world: World, answer: DecisionResult): void {
+function storeResult(world: World, answer: DecisionResult): void {
   // Through JSON and the parser, as it goes through a column and a status.
   const granted = parseGranted(JSON.parse(JSON.stringify(answer.granted)))
   if (!isDeepStrictEqual(granted, answer.granted)) expect(granted, 'it can be read again').toEqual(answer.granted)

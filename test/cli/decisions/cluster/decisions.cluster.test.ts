@@ -354,9 +354,9 @@ describe('decisions in a cluster', () => {
       [['show', 'stranger', ...HERE], 1, 'roleassignments.realmkeeper.io "stranger" not found'],
       [['pending', '--context', 'elsewhere'], 1, 'the context "elsewhere" names no cluster'],
       [['approve', 'a', 'b', '--seen', '1/x'], 2, '--seen needs exactly one name'],
-      [['pending', '--dir', '.', '--as-group', 'a'], 2, '--as-group is about a cluster'],
+      [['pending', '--dir', '.', '--as-group', 'a'], 2, '--as-group selects a cluster'],
       [['pending', '--as-group', 'approvers'], 2, '--as-group needs --as, the user who is in these groups'],
-      [['pending', '--dir', '.', '-A'], 2, '--all-namespaces is about a cluster'],
+      [['pending', '--dir', '.', '-A'], 2, '--all-namespaces selects a cluster'],
       [['pending', '-n', 'secret-place', '--as', 'mallory'], 1, 'cannot impersonate'],
     ]
     for (const [args, code, said] of cases) {

@@ -49,9 +49,7 @@ describe.skipIf(process.platform !== 'linux' || !existsSync(SCRIPT))('at a termi
     )
     expect(questions).toBe(2)
     expect(code).toBe(0)
-    expect(shown).toMatch(
-      /^adds +reader$[^]*Approve this\?[^]*It was changed since it was shown:\n {2}generation: 1 → 2/m,
-    )
+    expect(shown).toMatch(/^adds +reader$[^]*Approve this\?[^]*It changed since it was shown:\n {2}generation: 1 → 2/m)
     expect(shown).toContain('team/asked approved by ann (generation 2: reader, writer for alice)')
   })
 
