@@ -1,18 +1,18 @@
 import type { Db } from './db.ts'
 
-/** uid and generation of each object that approval hangs on, by `Kind/name`. */
+/** uid and generation of each object that enforces approval, by `Kind/name`. */
 export type PolicyIdentities = Record<string, { uid: string; generation: number }>
 
-/** What was last proven of the admission policies. */
+/** The last proof that the admission policies act. */
 export interface EnforcementRecord {
   identities: PolicyIdentities
-  /** Since when they were known not to hold, if that has not ended. */
+  /** The start of the present gap in enforcement, if there is one. */
   gapSince: Date | null
-  /** Whether every status was seen to agree with its row since: from then on nobody but the operator wrote them. */
+  /** Whether every status agreed with its row since the gap: from then on only the operator wrote them. */
   statusesAgree: boolean
 }
 
-/** Undefined before anything was proven on this database. */
+/** Undefined before the first proof on this database. */
 export async function findEnforcementRecord(db: Db): Promise<EnforcementRecord | undefined> {
   const { rows } = await db.query<EnforcementRecord>(
     `select identities, gap_since as "gapSince", statuses_agree as "statusesAgree" from approval_enforcement`,

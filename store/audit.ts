@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { Db } from './db.ts'
 import { inTransaction } from './db.ts'
 
-/** Something that somebody did, for the record. No secret and no value of a field ever goes into `details`. */
+/** One audited action. `details` never holds a secret or the value of a field. */
 export interface AuditEntry {
   at: Date
   action: AuditAction
@@ -35,7 +35,7 @@ export interface AuditRow {
 
 /**
  * Appends to one writer's chain: each row's hash covers the one before it. Runs in the caller's transaction, so that
- * what is recorded and the record stand or fall together; a writer's appends queue behind its last row.
+ * the action and its record commit together; a writer's appends wait for its last row.
  */
 export async function appendAudit(db: Db, writer: string, entries: AuditEntry[]): Promise<void> {
   if (entries.length === 0) return

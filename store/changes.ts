@@ -1,6 +1,6 @@
 import type { Db } from './db.ts'
 
-/** The channel that wakes readers of the change log. A notification carries nothing: the log is what is read. */
+/** The channel that wakes readers of the change log. A notification is empty: readers read the log. */
 export const CHANGES_CHANNEL = 'realmkeeper_changes'
 
 /** One change of configuration that servers cache: a realm's row, or one client's. */
@@ -27,8 +27,8 @@ export async function noteChange(db: Db, change: Omit<Change, 'id'>, now: Date):
 }
 
 /**
- * What came after `since`. `complete` is false when older entries are swept already or the log started anew: the
- * reader then forgets all that it cached.
+ * The changes after `since`. `complete` is false when some of them were swept or the log was recreated: the reader then
+ * drops its cache.
  */
 export async function readChanges(
   db: Db,
@@ -51,7 +51,7 @@ export async function readChanges(
   return { lastId, complete: since <= lastId && oldestId <= since + 1, changes: row.changes ?? [] }
 }
 
-/** Drops entries that every reader has seen or has given up on. */
+/** Deletes entries that are an hour old: by then every reader has read them or starts over. */
 export async function sweepChanges(db: Db, now: Date): Promise<void> {
   await db.query(`delete from changes where at < $1::timestamptz - interval '1 hour'`, [now])
 }

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** What is kept of a client secret. Secrets are long and random, so one salted SHA-256 is enough. */
+/** The stored form of a client secret. Secrets are long and random, so one salted SHA-256 is enough. */
 export interface SecretHash {
   salt: Buffer
   hash: Buffer
@@ -12,7 +12,7 @@ export function hashClientSecret(secret: string, salt: Buffer = randomBytes(16))
 }
 
 /** Compares in constant time. */
-export function isClientSecret(secret: string, kept: SecretHash): boolean {
-  const { hash: presented } = hashClientSecret(secret, kept.salt)
-  return presented.length === kept.hash.length && timingSafeEqual(presented, kept.hash)
+export function isClientSecret(secret: string, stored: SecretHash): boolean {
+  const { hash: presented } = hashClientSecret(secret, stored.salt)
+  return presented.length === stored.hash.length && timingSafeEqual(presented, stored.hash)
 }

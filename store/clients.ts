@@ -28,7 +28,7 @@ export interface ClientRow {
   generation: number
   enabled: boolean
   type: 'Confidential' | 'Public'
-  /** Which state of which Secret the hash was made from. */
+  /** The Secret, and its version, that the hash was made from. */
   secretSource: string | null
   secretSalt: Buffer | null
   secretHash: Buffer | null
@@ -45,7 +45,7 @@ export type SecretColumn =
   | 'previousSecretHash'
   | 'previousValidUntil'
 
-/** A row without what no resource says. */
+/** A row without the members that come from a Secret. */
 export type ClientWithoutSecret = Omit<ClientRow, SecretColumn>
 
 const COLUMNS = `
@@ -129,14 +129,14 @@ export async function upsertClient(db: Db, row: ClientRow): Promise<boolean> {
       ],
     )
     .catch((error: unknown) => {
-      // The same resource under another realm or client id: both are immutable, so an older row is in the way.
+      // The same resource under another realm or client id: both are immutable, so an older row has the same uid.
       if (isUniqueViolation(error, 'clients_resource_uid')) return { rowCount: 0 }
       throw error
     })
   return rowCount === 1
 }
 
-/** Returns the row that went, so that the caller can end its sessions. */
+/** Returns the deleted row, so that the caller can end its sessions. */
 export async function deleteClient(
   db: Db,
   resourceUid: string,

@@ -18,13 +18,13 @@ export interface PoolOptions {
   /** Shown in pg_stat_activity. */
   applicationName: string
   maxConnections?: number
-  /** Until a query is given up on this side, a frozen backend included. Milliseconds. */
+  /** Milliseconds until a query fails on this side, also with a frozen backend. */
   queryTimeoutMillis?: number
-  /** Called with errors of idle connections, which are replaced without anybody else noticing. */
+  /** Called with errors of idle connections, which the pool replaces. */
   onError?: (error: Error) => void
 }
 
-/** A pool that outlives its backends: a connection that dies is dropped, and never ends the process. */
+/** A pool that survives its backends: it drops a broken connection, and the process goes on. */
 export function createPool(options: PoolOptions): Pool {
   const queryTimeout = options.queryTimeoutMillis ?? 5_000
   const pool = new pg.Pool({
@@ -34,9 +34,9 @@ export function createPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 30_000,
     query_timeout: queryTimeout,
-    // Postgres gives up first: then it is known that the statement had no effect.
+    // Postgres times out first, which guarantees that the statement had no effect.
     statement_timeout: Math.max(1, queryTimeout - 500),
-    // A process that is stopped inside a transaction must not hold its locks for ever.
+    // A process that is suspended inside a transaction must not hold its locks for ever.
     idle_in_transaction_session_timeout: 5_000,
     keepAlive: true,
   })
@@ -49,9 +49,9 @@ export function createPool(options: PoolOptions): Pool {
 }
 
 /**
- * Runs `work` in one transaction. A connection on which Postgres was unavailable is destroyed, which rolls back as well:
- * after a failover it leads to what is no primary any more, and on a frozen one a rollback is one more thing to wait
- * for. (`pool.query` does that by itself.) So is one whose rollback fails.
+ * Runs `work` in one transaction. After an error that means that Postgres is unavailable, or a failed rollback, the
+ * connection is destroyed, which rolls back as well: after a failover it leads to a former primary, and a rollback on a
+ * frozen connection would only wait. (`pool.query` destroys such connections itself.)
  */
 export async function inTransaction<Result>(
   pool: Pool,
@@ -93,36 +93,36 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
 const UNAVAILABLE = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03)$/
 
 /**
- * True when a query failed because Postgres is away, overloaded or changing hands: the caller may try again, and
- * a client is told 503. Everything else is a fault of ours.
+ * True when a query failed because Postgres is unreachable, overloaded or failing over: the caller may try again, and a
+ * client gets 503. Every other error is a fault of this program.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return error.code !== undefined && UNAVAILABLE.test(error.code)
   if (!(error instanceof Error)) return false
   if ('code' in error && typeof error.code === 'string' && BROKEN.test(error.code)) return true
-  // node-postgres has no codes for what it finds out by itself.
+  // node-postgres has no codes for its own errors.
   return /\b(?:timeout|terminated|not queryable|ended|connection error|establishing an SSL connection)\b/i.test(
     error.message,
   )
 }
 
-// What the system says of a socket (ECONNRESET, EPIPE), and Node of its streams; its other codes are faults of ours.
+// Codes of the system for sockets (ECONNRESET, EPIPE) and of Node for streams; Node's other codes are faults of this program.
 const BROKEN = /^E(?!RR_)[A-Z_]+$|^ERR_(?:STREAM|SOCKET|SSL|TLS)_/
 
 /**
- * True when Postgres is there and does not let this process in (SQLSTATE class 28, 3D), or is not the one that the URL
- * demands: then the error is not of an answer but of the connection, and no client is to blame.
+ * True when Postgres refuses the connection (SQLSTATE class 28, 3D), or is not the server that the URL demands: the
+ * configuration is wrong, not the request.
  */
 export function isTurnedAway(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return error.code !== undefined && /^(?:28|3D)/.test(error.code)
   return isUntrusted(error)
 }
 
-// What OpenSSL and Node say of a certificate (X509_V_ERR_…, ERR_TLS_…), and node-postgres where there is none.
+// Codes of OpenSSL and Node for certificates (X509_V_ERR_…, ERR_TLS_…).
 const UNTRUSTED =
   /^(?:CERT|CRL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|INVALID_|PATH_LENGTH|HOSTNAME|ERROR_IN_C|ERR_TLS_|ERR_SSL_)/
 
-/** True when what answers is not secured as the URL demands, or its authority (`sslrootcert`) cannot be read. */
+/** True when the server's TLS is not what the URL demands, or its authority (`sslrootcert`) cannot be read. */
 export function isUntrusted(error: unknown): error is Error {
   if (!(error instanceof Error)) return false
   if (error.message === 'The server does not support SSL connections') return true

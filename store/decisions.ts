@@ -1,6 +1,6 @@
 import type { Db } from './db.ts'
 
-/** A decision as the operator recorded it, once and for all. */
+/** A decision as the operator recorded it. */
 export interface DecisionRow {
   assignmentUid: string
   generation: number
@@ -24,8 +24,8 @@ export async function listDecisions(db: Db, assignmentUid: string): Promise<Deci
 }
 
 /**
- * Records one approver's decision on one generation. A name counts once whatever its case; Approved may become
- * Denied, and nothing turns Denied back. True when something was recorded.
+ * Records one approver's decision on one generation. A name counts once, in any letter case; Approved may become
+ * Denied, and Denied is final. True when a row was written.
  */
 export async function recordDecision(db: Db, decision: DecisionRow): Promise<boolean> {
   const { rowCount } = await db.query(

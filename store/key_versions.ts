@@ -1,6 +1,6 @@
 import type { Db } from './db.ts'
 
-/** An encryption key version that was seen once and is expected ever after. */
+/** A recorded encryption key version; the keyring must hold it from then on. */
 export interface SeenKeyVersion {
   version: number
   fingerprint: string
@@ -41,7 +41,7 @@ export async function recordKeyVersions(
   )
 }
 
-/** Records that the owner accepts the loss of these keys: a keyring without them is good again. */
+/** Records that the owner accepts the loss of these keys: a keyring without them is valid again. */
 export async function acceptKeyLoss(db: Db, realm: string, fingerprints: string[], now: Date): Promise<number> {
   const { rowCount } = await db.query(
     `update key_versions set accepted_loss_at = $3
@@ -51,7 +51,7 @@ export async function acceptKeyLoss(db: Db, realm: string, fingerprints: string[
   return rowCount ?? 0
 }
 
-/** Forgets the versions of a realm whose keyring was deleted with it. */
+/** Deletes the versions of a realm whose keyring was deleted with it. */
 export async function deleteKeyVersions(db: Db, realm: string): Promise<void> {
   await db.query('delete from key_versions where realm = $1', [realm])
 }

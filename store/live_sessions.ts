@@ -1,8 +1,7 @@
 import type { Db } from './db.ts'
 
 /**
- * A session with all that must be true at this moment, read from its rows: never cached. Undefined members of the
- * user mean that the user is gone.
+ * A session with the state of its user and grants, read from the rows for each request and never cached.
  */
 export interface LiveSession {
   realm: string
@@ -13,9 +12,9 @@ export interface LiveSession {
   expiresAt: Date
   ended: boolean
   generation: number
-  /** Null when there is no such user any more. */
+  /** Null when the user was removed. */
   user: SessionUser | null
-  /** Granted to the user and to the realm's default group, and not expired; not yet filtered by what the realm defines. */
+  /** Granted to the user and to the realm's default group, not expired; includes roles that the realm does not define. */
   grantedRoles: string[]
 }
 
@@ -35,7 +34,7 @@ export interface SessionKey {
   sid: string
 }
 
-/** What is granted to a subject at a moment: expiry holds in the statement, so it holds with the operator down. */
+/** The roles granted to a subject. The statement compares the expiry, so that expiry holds while the operator is down. */
 const GRANTED = (realm: string, subject: string, now: string): string => `
   array(select distinct g.role
           from granted_roles g
@@ -55,8 +54,8 @@ export async function findEffectiveGrants(db: Db, realm: string, subject: string
 }
 
 /**
- * Reads any number of sessions in one statement: concurrent requests share a round trip. The answer is in the order
- * of the keys, with undefined where there is no such session.
+ * Reads any number of sessions in one statement, so that concurrent requests share a round trip. The result has the
+ * order of the keys, with undefined for an unknown session.
  */
 export async function findLiveSessions(db: Db, keys: SessionKey[], now: Date): Promise<(LiveSession | undefined)[]> {
   const { rows } = await db.query<LiveSessionRow>({

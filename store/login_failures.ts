@@ -4,15 +4,15 @@ import { usernameDigest } from './username.ts'
 
 const FORGOTTEN = `f.last_failure_at <= $3::timestamptz - make_interval(secs => $7::float8)`
 
-/** Integer division is the floor that the formula asks for. Below the first threshold there is no lock at all. */
+/** Integer division is the floor of the formula. Below the first threshold there is no lock. */
 const lockedUntil = (failures: string): string =>
   `case when ${failures} >= $4::integer
         then $3::timestamptz + make_interval(secs => least($5::integer * (${failures} / $4::integer), $6::integer)) end`
 
 /**
- * Counts a failure before the password is looked at, so that a hundred racing guesses count as a hundred. Wait =
- * increment × floor(failures / maxFailures), capped. An attempt while locked does not count. Returns whether the
- * name is locked; the count is the same whether or not there is such a user.
+ * Counts a failure without waiting for the result of the password, so that a hundred racing guesses count as a hundred.
+ * Wait = increment × floor(failures / maxFailures), capped. An attempt while locked does not count. Returns whether the
+ * name is locked; names without a user are counted alike.
  */
 export async function countLoginAttempt(
   db: Db,
@@ -44,7 +44,7 @@ export async function countLoginAttempt(
   return { locked: rowCount === 0 }
 }
 
-/** A login that succeeded takes back its own failure and all before it. */
+/** A successful login removes its own failure and all before it. */
 export async function clearLoginFailures(db: Db, realm: string, username: string): Promise<void> {
   await db.query({
     name: 'clear_login_failures',
@@ -53,7 +53,7 @@ export async function clearLoginFailures(db: Db, realm: string, username: string
   })
 }
 
-/** Forgets counters that no longer matter: the longest reset time of any realm is a year. */
+/** Deletes counters whose reset time is over and that lock no name. */
 export async function sweepLoginFailures(db: Db, now: Date, limit = 5_000): Promise<number> {
   const { rowCount } = await db.query(
     `delete from login_failures where (realm, username_digest) in

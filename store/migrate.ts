@@ -14,7 +14,7 @@ export interface Migration {
   sql: string
 }
 
-/** The migrations that this process knows, in order. A first line `--! breaking` marks one that older processes cannot live with. */
+/** The migrations that this process knows, in order. A first line `--! breaking` marks one that older processes cannot run with. */
 export async function knownMigrations(): Promise<Migration[]> {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.sql')).toSorted()
   return Promise.all(
@@ -33,9 +33,9 @@ export class SchemaMismatch extends Error {
 }
 
 /**
- * Brings the schema to the newest version known, forward only. Of several processes one does the work, the others
- * wait for its lock; one that is killed in the middle leaves a schema between two migrations, never inside one.
- * Returns the names of what was applied. Throws SchemaMismatch when the database is ahead by a breaking migration.
+ * Migrates the schema to the newest known version, forward only. One of several processes migrates while the others
+ * wait for its lock; a killed process leaves the schema between two migrations, never inside one. Returns the names of
+ * the applied migrations. Throws SchemaMismatch when the database is ahead by a breaking migration.
  */
 export async function migrate(connectionString: string, migrations?: Migration[]): Promise<string[]> {
   const known = migrations ?? (await knownMigrations())
@@ -55,7 +55,7 @@ export async function migrate(connectionString: string, migrations?: Migration[]
     const missing = known.filter((migration) => !applied.some(({ id }) => id === migration.id))
     for (const { id, name, breaking, sql } of missing) {
       await client.query('begin')
-      // The row first: should two processes ever get here, one of them fails before it changes anything.
+      // The row first: if two processes ever ran this, one would fail before it changes anything.
       await client.query('insert into migrations (id, name, breaking) values ($1, $2, $3)', [id, name, breaking])
       await client.query(sql)
       await client.query('commit')
@@ -67,8 +67,8 @@ export async function migrate(connectionString: string, migrations?: Migration[]
 }
 
 /**
- * What a process that does not migrate checks before it serves. 'behind' means that the operator has yet to
- * migrate: wait. Throws SchemaMismatch when this process is too old.
+ * The check of a process that does not migrate, before it serves. 'behind': the operator has not migrated yet, so wait.
+ * Throws SchemaMismatch when this process is too old.
  */
 export async function schemaState(db: Db, migrations?: Migration[]): Promise<'current' | 'behind'> {
   const known = migrations ?? (await knownMigrations())

@@ -5,14 +5,14 @@ import type { Db } from './db.ts'
 /** Held shared by every operator transaction and exclusively while leadership changes. */
 const LOCK = 7_271_002
 
-/** A newer leader has taken over: this process must write nothing any more. */
+/** A newer leader has taken over: this process must not write any more. */
 export class Deposed extends Error {
   override readonly name = 'Deposed'
 }
 
 /**
- * Becomes the leader in Postgres. Waits for transactions of the former leader that are under way; those that it
- * begins afterwards fail. Returns the new epoch.
+ * Becomes the leader in Postgres. Waits for open transactions of the former leader; its later ones fail. Returns the new
+ * epoch.
  */
 export async function takeEpoch(pool: Pool, holder: string): Promise<number> {
   return inTransaction(pool, async (db) => {
@@ -36,7 +36,9 @@ export async function inFencedTransaction<Result>(
     async (db, begun) => {
       const current = currentEpoch(begun)
       if (Number(current?.epoch) !== epoch) {
-        throw new Deposed(`epoch ${epoch} is over: ${current?.holder ?? 'nobody'} leads with epoch ${current?.epoch}`)
+        throw new Deposed(
+          `epoch ${epoch} is over: ${current?.holder ?? 'no operator'} leads with epoch ${current?.epoch}`,
+        )
       }
       return work(db)
     },
@@ -44,8 +46,8 @@ export async function inFencedTransaction<Result>(
   )
 }
 
-// Three statements on one way there and back. Each has a snapshot of its own (READ COMMITTED), so the last one sees
-// what a change of leaders wrote while this waited for the lock.
+// Three statements in one round trip. Each has its own snapshot (READ COMMITTED), so the last one sees the epoch that a
+// new leader wrote while this waited for the lock.
 const BEGIN_FENCED = `begin; select pg_advisory_xact_lock_shared(${LOCK}); select epoch, holder from operator_epoch`
 
 /** node-postgres answers several statements with the result of each. */

@@ -19,7 +19,7 @@ export interface BruteForceSettings {
   failureResetSeconds: number
 }
 
-/** argon2id parameters for hashes made from now on. */
+/** argon2id parameters for new hashes. */
 export interface PasswordHashing {
   memoryKiB: number
   iterations: number
@@ -39,8 +39,8 @@ export interface EncryptionField {
 }
 
 /**
- * What the operator found out about the preconditions of field encryption. Encrypting needs `missing` to be empty
- * and neither time to be past; decrypting goes on once a key exists.
+ * The preconditions of field encryption, as the operator determined them. Encrypting needs `missing` to be empty and
+ * neither time to be past; decrypting continues once a key exists.
  */
 export interface EncryptionPreconditions {
   /** Reasons such as `LicenseInvalid`; empty when all are met. */
@@ -97,7 +97,7 @@ export async function listRealms(db: Db): Promise<RealmRow[]> {
   return rows
 }
 
-/** Writes the row; another resource's row of the same realm is replaced: who owns a name is decided before. */
+/** Writes the row, also over another resource's row of the same realm: the caller has decided which resource owns the name. */
 export async function upsertRealm(db: Db, row: RealmRow): Promise<void> {
   await db.query(
     `insert into realms

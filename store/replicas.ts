@@ -3,7 +3,7 @@ import type { Db } from './db.ts'
 /** How long after its last beat a replica counts as live. Seconds. */
 export const REPLICA_LIVE_SECONDS = 30
 
-/** A server process and what it holds: by realm, kids of signing and refresh keys and fingerprints of encryption keys. */
+/** A server process and its keys: by realm, kids of signing and refresh keys and fingerprints of encryption keys. */
 export interface Replica {
   id: string
   fingerprints: Record<string, string[]>
@@ -26,7 +26,7 @@ export async function listLiveReplicas(db: Db, now: Date): Promise<Replica[]> {
   return rows
 }
 
-/** A replica that drains says goodbye, so that no key waits for it. */
+/** Called by a replica that drains, so that no key rotation waits for it. */
 export async function removeReplica(db: Db, id: string): Promise<void> {
   await db.query('delete from replicas where id = $1', [id])
 }

@@ -1,6 +1,6 @@
 import type { Db } from './db.ts'
 
-/** A row of `role_assignments`: what the operator remembers of a grant; `Granted` is the operator's own type. */
+/** A row of `role_assignments`: the operator's copy of what it granted; `Granted` is the operator's own type. */
 export interface RoleAssignmentRow<Granted = unknown> {
   realm: string
   resourceUid: string
@@ -10,10 +10,10 @@ export interface RoleAssignmentRow<Granted = unknown> {
   granted: Granted | null
 }
 
-/** One role that counts now, for a User (subject is the `sub`) or for the realm's default group. */
+/** One granted role, of a User (subject is the `sub`) or of the realm's default group. */
 export interface GrantedRole {
   role: string
-  /** Null: until it is withdrawn. */
+  /** Null: until it is revoked. */
   expiresAt: Date | null
 }
 
@@ -23,7 +23,7 @@ export interface GrantSubject {
   subject: string
 }
 
-/** The row of a resource, whatever realm it was written for: that realm may be gone. */
+/** The row of a resource in any realm: the realm that it was written for may be deleted. */
 export async function findRoleAssignmentByUid<Granted>(
   db: Db,
   resourceUid: string,
@@ -37,8 +37,8 @@ export async function findRoleAssignmentByUid<Granted>(
 }
 
 /**
- * Until the end of the transaction nobody else writes the row of this resource. A statement of its own: only what is
- * read after it holds what the last one wrote.
+ * Locks the row of this resource until the end of the transaction. A separate statement, because only a later one sees
+ * what the former holder of the lock wrote.
  */
 export async function lockRoleAssignment(db: Db, resourceUid: string): Promise<void> {
   await db.query('select pg_advisory_xact_lock(hashtextextended($1, 7271004))', [resourceUid])
@@ -70,7 +70,7 @@ export async function upsertRoleAssignment(db: Db, row: RoleAssignmentRow): Prom
   )
 }
 
-/** The roles that one assignment gives now. */
+/** The roles that one assignment grants. */
 export async function findGrantedRoles(
   db: Db,
   realm: string,
@@ -84,7 +84,7 @@ export async function findGrantedRoles(
   return rows
 }
 
-/** Makes the roles that one assignment gives equal to `roles`; an empty list withdraws all of them. */
+/** Replaces the roles that one assignment grants; an empty list revokes all of them. */
 export async function replaceGrantedRoles(
   db: Db,
   realm: string,
@@ -115,13 +115,13 @@ export async function replaceGrantedRoles(
   )
 }
 
-/** Removes an assignment and all that it gave. */
+/** Deletes an assignment and the roles that it granted. */
 export async function deleteRoleAssignment(db: Db, resourceUid: string): Promise<void> {
   await db.query('delete from granted_roles where assignment_uid = $1', [resourceUid])
   await db.query('delete from role_assignments where resource_uid = $1', [resourceUid])
 }
 
-/** Removes what is given by assignments that have no row and are not among these; returns their uids. */
+/** Deletes the granted roles of assignments that have no row and are not in `present`; returns their uids. */
 export async function deleteStrayGrants(db: Db, present: string[]): Promise<string[]> {
   const { rows } = await db.query<{ uid: string }>(
     `with gone as (
@@ -135,7 +135,7 @@ export async function deleteStrayGrants(db: Db, present: string[]): Promise<stri
   return rows.map(({ uid }) => uid)
 }
 
-/** Removes all that is given to one User. Its assignments are the caller's to look at again. */
+/** Deletes the roles granted to one User. The caller reconciles the assignments again. */
 export async function deleteGrantsOfSubject(db: Db, realm: string, subject: string): Promise<void> {
   await db.query(`delete from granted_roles where realm = $1 and subject_kind = 'User' and subject = $2`, [
     realm,
@@ -143,7 +143,7 @@ export async function deleteGrantsOfSubject(db: Db, realm: string, subject: stri
   ])
 }
 
-/** Roles that every user of the realm holds now, by grants to its default group. Sorted. */
+/** The roles granted to the realm's default group now, which every user holds. Sorted. */
 export async function findDefaultRoles(db: Db, realm: string, now: Date): Promise<string[]> {
   const { rows } = await db.query<{ role: string }>(
     `select distinct role collate "C" as role from granted_roles
@@ -156,8 +156,8 @@ export async function findDefaultRoles(db: Db, realm: string, now: Date): Promis
 }
 
 /**
- * When the last grant of a role to any User of the realm ends: undefined when there is none at `now`, null when one
- * does not end.
+ * The end of the longest grant of a role in the realm: undefined without a grant at `now`, null when one does not
+ * end.
  */
 export async function roleHeldUntil(db: Db, realm: string, role: string, now: Date): Promise<Date | null | undefined> {
   const { rows } = await db.query<{ expiresAt: Date | null }>(

@@ -7,16 +7,16 @@ export function isSessionId(value: unknown): value is string {
   return typeof value === 'string' && SESSION_ID.test(value)
 }
 
-/** What a new session is made of. The first refresh token has generation 0. */
+/** A new session. Its first refresh token has generation 0. */
 export interface NewSession {
   realm: string
   sid: string
   clientId: string
   subject: string
-  /** As the client asked; each refresh judges it anew against present roles. */
+  /** As requested by the client; each refresh evaluates it against the present roles. */
   requestedScope: string
   authTime: Date
-  /** The end of the session, whatever is refreshed. */
+  /** The end of the session, which a refresh does not extend. */
   expiresAt: Date
   /** The end of the first refresh token. */
   idleExpiresAt: Date
@@ -24,7 +24,7 @@ export interface NewSession {
   refreshKid: string
 }
 
-/** What a login was judged by. */
+/** The state of user and client that the login was checked against. */
 export interface LoginProof {
   passwordSource: string | null
   /** `resourceUid` of the client. */
@@ -32,9 +32,9 @@ export interface LoginProof {
 }
 
 /**
- * Starts the session of a login that proved the user's password: nothing is written, and the answer is false, when the
- * user was disabled, removed or given another password since it was read, or the client was removed. The locks on both
- * rows make whoever changes or removes them wait, so that ending their sessions afterwards ends this one too.
+ * Starts the session of a login that proved the user's password. Returns false, without writing, when the user was
+ * disabled, removed or got another password since it was read, or the client was removed. A transaction that changes or
+ * removes either row waits for the locks, so that it ends this session too.
  */
 export async function startSession(
   db: Db,
@@ -68,7 +68,7 @@ export async function startSession(
   return rowCount === 1
 }
 
-/** One presented refresh token, and what its successor would be. */
+/** One presented refresh token, and its successor. */
 export interface Rotation {
   realm: string
   sid: string
@@ -81,7 +81,7 @@ export interface Rotation {
   successorIdleExpiresAt: Date
 }
 
-/** The current refresh token of a session after a rotation, or as it was left by the one before. */
+/** The current refresh token of a session: after this rotation, or after the former one. */
 export interface Rotated {
   outcome: 'rotated' | 'repeated'
   generation: number
@@ -96,14 +96,14 @@ export interface RotationRefused {
 }
 
 /**
- * Spends refresh tokens, RFC 9700 section 4.14.2: any number in one statement, no two of one session; outcomes in
+ * Rotates refresh tokens, RFC 9700 section 4.14.2: any number in one statement, no two of one session; the outcomes have
  * their order. Check and rotation of a session are one decision on its locked row, so of racing calls with one token
  * exactly one is 'rotated'. Within the grace the generation just before the current one is 'repeated' (the same
  * successor); anything older, or later than that, is 'reused', and the session ends.
  */
 export async function rotateSessions(db: Db, rotations: Rotation[]): Promise<(Rotated | RotationRefused)[]> {
-  // `old` locks the rows, always in one order, and sees their newest versions: what is decided on, nobody else can
-  // change, and two statements that share sessions never wait for each other in a ring.
+  // `old` locks the rows and sees their newest versions, so no other transaction changes them before the update. The
+  // order of the locks is fixed, so two statements that share sessions cannot deadlock.
   const { rows } = await db.query<RotationRow>({
     name: 'rotate_sessions',
     text: `
@@ -173,7 +173,7 @@ export async function rotateSessions(db: Db, rotations: Rotation[]): Promise<(Ro
 
 type RotationRow = Omit<Rotated, 'outcome'> & { ord: number; outcome: (Rotated | RotationRefused)['outcome'] }
 
-/** Why a session ended, as it is kept in its row and in the audit log. */
+/** Why a session ended, in its row and in the audit log. */
 export type EndReason =
   | 'logout'
   | 'revoked'
@@ -214,7 +214,7 @@ export async function endSessions(
   return rowCount ?? 0
 }
 
-/** Forgets sessions whose end is past; at most `limit` a call, so that no call holds locks for long. */
+/** Deletes expired sessions; at most `limit` a call, so that no call holds locks for long. */
 export async function sweepSessions(db: Db, now: Date, limit = 5_000): Promise<number> {
   const { rowCount } = await db.query(
     `delete from sessions where (realm, sid) in

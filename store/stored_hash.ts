@@ -1,17 +1,17 @@
 import type { PasswordHashing } from './realms.ts'
 
-/** What a Realm may ask for, as its schema says: a row that says 2 GiB must not stop everybody's logins. */
+/** The bounds of the Realm's schema: a hash that needs 2 GiB must not block all logins. */
 const LEAST: PasswordHashing = { memoryKiB: 1_024, iterations: 1, parallelism: 1 }
 const MOST: PasswordHashing = { memoryKiB: 262_144, iterations: 64, parallelism: 8 }
 const MOST_WORK = 2_097_152
 
-// The order of the parameters is the writer's; the reference implementation and the package that is used here differ.
+// Implementations differ in the order of the parameters.
 const PHC =
   /^\$argon2id\$v=19\$([mtp]=\d{1,7}),([mtp]=\d{1,7}),([mtp]=\d{1,7})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/
 
 /**
- * The parameters of an argon2id hash in PHC text. Undefined for what no realm could have asked for (another algorithm,
- * cut off, two gigabytes of memory): it must not be given to the hash function.
+ * The parameters of an argon2id hash in PHC text. Undefined for a text that no realm's settings produce (another
+ * algorithm, truncated, two gigabytes of memory), which must not reach the hash function.
  */
 export function hashParameters(stored: string): PasswordHashing | undefined {
   const given = new Map(

@@ -1,14 +1,14 @@
 import type { Db } from './db.ts'
 
-/** Who holds a `sub`: one (namespace, User name), for ever. */
+/** The owner of a `sub`: one (namespace, User name), for ever. */
 export interface SubjectOwner {
   namespace: string
   name: string
 }
 
 /**
- * Records that this User holds this `sub`, or finds that it already does. Returns the owner: somebody else when
- * the sub was taken, even by a User that is gone, because values were encrypted for it.
+ * Records that this User owns this `sub`, unless it has an owner. Returns the owner: another User when the sub was taken,
+ * even by a User that was deleted, because values may be encrypted for it.
  */
 export async function claimSubject(
   db: Db,
@@ -28,7 +28,7 @@ export async function claimSubject(
   return rows[0] ?? claimant
 }
 
-/** Who holds a `sub`; undefined while nobody ever did. */
+/** The owner of a `sub`; undefined for one that was never used. */
 export async function findSubjectOwner(db: Db, realm: string, subject: string): Promise<SubjectOwner | undefined> {
   const { rows } = await db.query<SubjectOwner>(
     'select namespace, name from subjects where realm = $1 and subject = $2',

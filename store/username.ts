@@ -5,7 +5,7 @@ export function usernameKey(username: string): string {
   return username.normalize('NFKC').toLowerCase().normalize('NFKC')
 }
 
-/** The key under which failed logins of a name are counted, whether or not there is such a user. */
+/** The key under which failed logins of a name are counted, with or without such a user. */
 export function usernameDigest(username: string): Buffer {
   return createHash('sha256').update(usernameKey(username).trim(), 'utf8').digest()
 }

@@ -18,11 +18,11 @@ export interface UserRow {
   lastName: string | null
   enabled: boolean
   attributes: Record<string, string[]>
-  /** Whether the resource fixes `spec.subject`; only then is anything encrypted for this subject. */
+  /** Whether the resource sets `spec.subject`; subject-bound fields encrypt for such users only. */
   subjectPinned: boolean
-  /** argon2id, PHC text. Null: nobody can log in with a password. */
+  /** argon2id, PHC text. Null: the user cannot log in with a password. */
   passwordHash: string | null
-  /** Which state of which Secret the hash was made from. */
+  /** The Secret, and its version, that the hash was made from. */
   passwordSource: string | null
 }
 
@@ -44,7 +44,7 @@ const COLUMNS = `
   password_hash    as "passwordHash",
   password_source  as "passwordSource"`
 
-/** The user whom this name means, however it is spelled. */
+/** The user with this name; case and Unicode form do not matter (`usernameKey`). */
 export async function findUserByUsername(db: Db, realm: string, username: string): Promise<UserRow | undefined> {
   const { rows } = await db.query<UserRow>({
     name: 'find_user_by_username',
@@ -68,7 +68,7 @@ export async function listUsers(db: Db): Promise<UserRow[]> {
   return rows
 }
 
-/** 'written', or which of its names another User holds. */
+/** 'written', or the name that another User holds. */
 export type UserSaved = 'written' | 'username_taken' | 'subject_taken'
 
 /**
@@ -128,7 +128,7 @@ export async function upsertUser(db: Db, row: UserRow): Promise<UserSaved> {
   }
 }
 
-/** Replaces a hash made with former parameters, unless the password changed meanwhile. */
+/** Replaces a hash that was made with other parameters, unless the password has changed since. */
 export async function renewPasswordHash(
   db: Db,
   user: { realm: string; subject: string; passwordHash: string },
@@ -142,7 +142,7 @@ export async function renewPasswordHash(
   ])
 }
 
-/** Returns the row that went, so that the caller can end the user's sessions. */
+/** Returns the deleted row, so that the caller can end the user's sessions. */
 export async function deleteUser(db: Db, resourceUid: string): Promise<{ realm: string; subject: string } | undefined> {
   const { rows } = await db.query<{ realm: string; subject: string }>(
     `delete from users where resource_uid = $1 returning realm, subject`,

@@ -1,6 +1,6 @@
 import { isSessionId } from '../../store/sessions.ts'
 
-/** A longer token is not good, whatever its signature. Characters. */
+/** In characters. A longer token is not good, even with a valid signature. */
 export const MAX_TOKEN_LENGTH = 16 * 1024
 
 /** The claims of an access token that the server reads, each in the type in which it is issued. */

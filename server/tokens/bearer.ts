@@ -50,7 +50,7 @@ export function invalidToken(request: InRealm, cause: TokenRefusal): OAuthError 
   })
 }
 
-/** `scope` names what is needed, when it may be told. */
+/** `scope` is the required scope, where the caller may learn it. */
 export function insufficientScope(request: InRealm, description: string, scope?: string): OAuthError {
   return new OAuthError('insufficient_scope', description, {
     headers: challenge(request, { error: 'insufficient_scope', ...(scope !== undefined && { scope }) }),

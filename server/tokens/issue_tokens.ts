@@ -85,7 +85,7 @@ export async function issueTokens(realm: ServedRealm, client: ClientRow, issuanc
   const expiresAt = Math.min(issuedAt + lifetime, epochSeconds(session.expiresAt))
   const content: TokenContent = { realm, client, user, session, scope, roles, issuedAt, expiresAt, signer }
 
-  // The signatures run on threads: that of the refresh token beside the others. The ID token hashes the access token.
+  // The signatures run on threads, in parallel, except that the ID token contains a hash of the access token.
   const signed = await Promise.all([signAccessAndIdToken(content), signRefreshToken(content)])
   const [{ accessToken, idToken }, refreshToken] = signed
   return {
