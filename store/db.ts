@@ -106,7 +106,8 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-// Codes of the system for sockets (ECONNRESET, EPIPE) and of Node for streams; Node's other codes are faults of this program.
+// Codes of the system for sockets (ECONNRESET, EPIPE) and of Node for streams; Node's other codes are faults of this
+// program.
 const BROKEN = /^E(?!RR_)[A-Z_]+$|^ERR_(?:STREAM|SOCKET|SSL|TLS)_/
 
 /**

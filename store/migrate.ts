@@ -14,7 +14,7 @@ export interface Migration {
   sql: string
 }
 
-/** The migrations that this process knows, in order. A first line `--! breaking` marks one that older processes cannot run with. */
+/** The known migrations, in order. A first line `--! breaking` marks one that older processes cannot run with. */
 export async function knownMigrations(): Promise<Migration[]> {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.sql')).toSorted()
   return Promise.all(

@@ -97,7 +97,7 @@ export async function listRealms(db: Db): Promise<RealmRow[]> {
   return rows
 }
 
-/** Writes the row, also over another resource's row of the same realm: the caller has decided which resource owns the name. */
+/** Writes the row, also over another resource's row of the realm: the caller has decided which resource owns the name. */
 export async function upsertRealm(db: Db, row: RealmRow): Promise<void> {
   await db.query(
     `insert into realms

@@ -2,7 +2,7 @@ import type { Db } from './db.ts'
 
 const SESSION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Whether a value has the shape of a session id. Postgres refuses others, with every request that shares the statement. */
+/** Whether a value has the shape of a session id. Postgres rejects another, with all requests that share the statement. */
 export function isSessionId(value: unknown): value is string {
   return typeof value === 'string' && SESSION_ID.test(value)
 }

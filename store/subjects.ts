@@ -7,8 +7,8 @@ export interface SubjectOwner {
 }
 
 /**
- * Records that this User owns this `sub`, unless it has an owner. Returns the owner: another User when the sub was taken,
- * even by a User that was deleted, because values may be encrypted for it.
+ * Records that this User owns this `sub`, unless it has an owner. Returns the owner: another User when the sub was
+ * taken, even by a User that was deleted, because values may be encrypted for it.
  */
 export async function claimSubject(
   db: Db,
