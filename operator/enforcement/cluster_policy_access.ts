@@ -23,21 +23,21 @@ const PATHS: Record<PolicyKind, string> = {
   CustomResourceDefinition: CRDS_PATH,
 }
 
-/** The author of a decision that is never stored. */
-const TRIAL_MANAGER = 'realmkeeper-enforcement-check'
-/** An object may go while it is tried on; then the next one serves. */
-const TRIAL_OBJECTS = 5
+/** The field manager of the probe, which is never stored. */
+const PROBE_MANAGER = 'realmkeeper-enforcement-check'
+/** An object may be deleted during the probe; then the next one is probed. */
+const PROBE_OBJECTS = 5
 
 export interface ClusterPolicyAccessOptions {
   client: ApiClient
-  /** Where RoleAssignments are looked for; default: in all namespaces. */
+  /** Namespaces of RoleAssignments; default: all. */
   namespaces?: readonly string[] | undefined
   clock: Clock
   random: () => number
   log: Logger
 }
 
-/** Looks at a cluster. The client's identity is the operator's. */
+/** PolicyAccess of a cluster, as the operator's account. */
 export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): PolicyAccess {
   const { client, namespaces, clock, random, log } = options
 
@@ -55,7 +55,7 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
     return found
   }
 
-  async function tryOn({ metadata }: RoleAssignmentResource): Promise<ProbeResult> {
+  async function probeOn({ metadata }: RoleAssignmentResource): Promise<ProbeResult> {
     const { namespace, name, uid, generation } = metadata
     const condition = {
       type: 'Approved',
@@ -64,13 +64,13 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
       message: '',
       observedGeneration: generation,
       observedUID: uid,
-      decidedBy: TRIAL_MANAGER,
+      decidedBy: PROBE_MANAGER,
     }
     try {
       await client.object({
         method: 'PATCH',
         path: `${objectPath({ kind: 'RoleAssignment', namespace, name })}/status`,
-        query: { dryRun: 'All', fieldManager: TRIAL_MANAGER, force: 'true' },
+        query: { dryRun: 'All', fieldManager: PROBE_MANAGER, force: 'true' },
         contentType: APPLY_PATCH,
         body: {
           apiVersion: API_VERSION,
@@ -79,7 +79,7 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
           status: { conditions: [condition] },
         },
       })
-      return { result: 'failed', why: 'it was accepted' }
+      return { result: 'failed', why: 'the API server accepted it' }
     } catch (error) {
       return outcomeOf(error)
     }
@@ -97,17 +97,17 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
     },
 
     async probe() {
-      const candidates = await list(TRIAL_OBJECTS).catch((error: unknown) => {
+      const candidates = await list(PROBE_OBJECTS).catch((error: unknown) => {
         throw answered(error)
       })
       for (const candidate of candidates.filter(isAlive)) {
-        const outcome = await tryOn(candidate)
+        const outcome = await probeOn(candidate)
         if (outcome.result !== 'none') return outcome
       }
-      if (candidates.length < TRIAL_OBJECTS) return { result: 'none' }
-      // The first ones are all on their way out.
+      if (candidates.length < PROBE_OBJECTS) return { result: 'none' }
+      // The first ones are all being deleted.
       const alive = (await list().catch((error: unknown) => Promise.reject(answered(error)))).find(isAlive)
-      return alive ? tryOn(alive) : { result: 'none' }
+      return alive ? probeOn(alive) : { result: 'none' }
     },
 
     listAssignments: () => list().catch((error: unknown) => Promise.reject(answered(error))),
@@ -128,7 +128,7 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
         createReflector({
           what: `${kind} ${name}`,
           path: PATHS[kind],
-          // By name, so that the right to see these is enough.
+          // By name: the operator has rights on these objects only.
           fieldSelector: `metadata.name=${name}`,
           metadataOnly: true,
           sink,
@@ -150,17 +150,17 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
 const BY_POLICY = / is forbidden: ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request/
 
 function outcomeOf(error: unknown): ProbeResult {
-  // It went meanwhile, or is another one.
+  // The object was deleted or replaced meanwhile.
   if (isStatus(error, 404, 409)) return { result: 'none' }
-  const told = answered(error)
-  if (told instanceof NoAnswer || !(told instanceof ApiError)) throw told
-  const policy = told.status === 403 ? BY_POLICY.exec(told.message)?.[1] : undefined
-  return policy === undefined ? { result: 'failed', why: told.message } : { result: 'refused', policy }
+  const answer = answered(error)
+  if (answer instanceof NoAnswer || !(answer instanceof ApiError)) throw answer
+  const policy = answer.status === 403 ? BY_POLICY.exec(answer.message)?.[1] : undefined
+  return policy === undefined ? { result: 'failed', why: answer.message } : { result: 'refused', policy }
 }
 
 /**
- * What says nothing about policies: no connection, an unknown identity, too many requests, a server that fails, and a
- * process that does not lead.
+ * NoAnswer for errors that tell nothing about policies: no connection, an unknown identity, too many requests, a failing
+ * server, and a process that does not lead.
  */
 function answered(error: unknown): unknown {
   if (error instanceof ResourceConflict) return new NoAnswer(error.message, { cause: error })
@@ -175,7 +175,7 @@ function isAlive({ metadata }: RoleAssignmentResource): boolean {
 
 function assignmentOf(object: ApiObject): RoleAssignmentResource {
   const { resource } = receive('RoleAssignment', object)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API server holds objects to the schema of the kind
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API server validates objects against the schema
   return resource as RoleAssignmentResource
 }
 
