@@ -65,7 +65,7 @@ export function configAccess(load: () => KubeConfig, config?: KubeConfig): Acces
 }
 
 /** Reads a kubeconfig. The error never repeats the content of a file. @throws ApiAccessError */
-export function loadKubeconfig({ file, context, unattended = false }: KubeconfigOptions = {}): KubeConfig {
+function loadKubeconfig({ file, context, unattended = false }: KubeconfigOptions = {}): KubeConfig {
   const config = new KubeConfig()
   const source = file ?? 'the kubeconfig'
   try {

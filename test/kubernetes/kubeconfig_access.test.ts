@@ -64,7 +64,7 @@ describe('for a process that runs unattended', () => {
   }
   const read = async (file: string) => kubeconfigAccess({ file, unattended: true }).read()
 
-  test('a kubeconfig gives certificates and tokens, in itself or in files beside it', async () => {
+  test('a kubeconfig gives certificates and tokens, in itself or in files of the same folder', async () => {
     writeFileSync(join(folder, 'ca.pem'), 'authority')
     writeFileSync(join(folder, 'token'), 'from-file\n')
     const user = { 'client-certificate-data': base64('certificate'), 'client-key-data': base64('key') }

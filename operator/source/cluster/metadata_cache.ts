@@ -30,7 +30,7 @@ interface Held<Kept> extends SecretName {
   kept: Kept
 }
 
-export function metadataCache<Kept>({ keep, changed }: MetadataCacheOptions<Kept>): MetadataCache<Kept> {
+function metadataCache<Kept>({ keep, changed }: MetadataCacheOptions<Kept>): MetadataCache<Kept> {
   const held = new Map<string, Held<Kept>>()
 
   function put({ metadata }: ApiObject): void {

@@ -83,11 +83,11 @@ describe('the tour in a cluster', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-    const [code, said, complaints] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+    const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
     const log = readFileSync(join(folder, 'operator.log'), 'utf8').slice(-2_000)
-    expect(code, `${said}\n${complaints}\n${log}`).toBe(0)
+    expect(code, `${stdout}\n${stderr}\n${log}`).toBe(0)
 
-    const [cluster = '', tour = ''] = said.split('the tour:\n')
+    const [cluster = '', tour = ''] = stdout.split('the tour:\n')
     expect(cluster).toMatch(/alice-realm-admin +user\/alice/)
     expect(cluster).toMatch(/quickstart\/quickstart-dob approved by carol/)
     expect(cluster).toMatch(/roleassignment.*\/quickstart-dob .* True +Granted/)

@@ -406,7 +406,7 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    name: 'decisions of two approvers are seen beside each other',
+    name: 'decisions of two approvers are both held',
     async run(world) {
       const resource = await applied(world, assignment('readers'))
       await world.decide(keyOf(resource), { approvals: [entry('ann', resource)] })

@@ -340,8 +340,10 @@ describe('resources of a cluster', () => {
 
     test('an Event about a missing object, or in a missing namespace, is dropped', async () => {
       const world = await proxiedWorld()
-      world.source().recordEvent(key('User', 'nobody'), { type: 'Warning', reason: 'Gone', message: 'gone' })
-      world.source().recordEvent(key('User', 'nobody', 'nowhere'), { type: 'Warning', reason: 'Gone', message: 'gone' })
+      world.source().recordEvent(key('User', 'missing'), { type: 'Warning', reason: 'Gone', message: 'gone' })
+      world
+        .source()
+        .recordEvent(key('User', 'missing', 'nowhere'), { type: 'Warning', reason: 'Gone', message: 'gone' })
       await world.eventually(() => writes(world).length === 2)
       await received(world)
     })
