@@ -178,9 +178,9 @@ describe('ApprovalEnforced on a real API server', () => {
       change: [{ op: 'replace', path: '/spec/failurePolicy', value: 'Ignore' }],
       back: [{ op: 'replace', path: '/spec/failurePolicy', value: 'Fail' }],
     },
-    'a condition that matches nobody': {
+    'a condition that matches no request': {
       path: POLICY,
-      change: [{ op: 'add', path: '/spec/matchConditions', value: [{ name: 'nobody', expression: 'false' }] }],
+      change: [{ op: 'add', path: '/spec/matchConditions', value: [{ name: 'none', expression: 'false' }] }],
       back: [{ op: 'remove', path: '/spec/matchConditions' }],
     },
     'a CRD without the status subresource': {
@@ -256,7 +256,7 @@ describe('ApprovalEnforced on a real API server', () => {
     await world.untilSaid('second', 'Denied')
   })
 
-  test('row 110: deleted and made again it is asked anew, and the status of before cannot be restored', async () => {
+  test('row 110: a re-created object is requested again, and its former status cannot be restored', async () => {
     await established()
     const { metadata, status } = await world.read('first')
     const path = `/apis/realmkeeper.io/v1alpha1/namespaces/${metadata.namespace}/roleassignments/first`
@@ -301,7 +301,7 @@ describe('ApprovalEnforced on a real API server', () => {
     expect(await world.granted()).toEqual([])
   })
 
-  test('rows that are lost come back from statuses that nobody else can have written', async () => {
+  test('lost rows are rebuilt from statuses that only the operator can have written', async () => {
     const running = await established()
     await eventually(async () => {
       const { rows } = await world.database.pool.query('select statuses_agree from approval_enforcement')

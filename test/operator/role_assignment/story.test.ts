@@ -204,7 +204,7 @@ describe('time', () => {
       ['an approval comes too late', (w) => approve(w, 'bob'), 'Expired:'],
       ['a longer timeout changes nothing', governance({ pendingTimeoutSeconds: 600 }), 'Expired:'],
       ['no timeout neither', governance({ pendingTimeoutSeconds: undefined }), 'Expired:'],
-      ['asked anew', (w) => edit(w, {}), 'PendingApproval:'],
+      ['asked again', (w) => edit(w, {}), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
     ])
     expect(seen.audit.filter(({ action }) => action === 'roles_expired')).toHaveLength(1)
@@ -259,7 +259,7 @@ describe('Denied', () => {
       ['the entries go', (w) => (w.decisions = []), 'Denied:'],
       ['governance is disabled', governance({ enabled: false }), 'Denied:'],
       ['and enabled', governance({ enabled: true }), 'Denied:'],
-      ['an edit asks anew', (w) => edit(w, {}), 'PendingApproval:'],
+      ['an edit asks again', (w) => edit(w, {}), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'dave'), `Granted: ${MANAGER}`],
     ])
   })
@@ -288,7 +288,7 @@ describe('Denied', () => {
         (w) => entry(w, 'dave', { form: 'condition', decision: 'Denied' }),
         'Denied:',
       ],
-      ['asked anew', (w) => edit(w, {}), 'PendingApproval:'],
+      ['asked again', (w) => edit(w, {}), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
       ['and later', (w) => pass(w, 10), `Granted: ${MANAGER}`],
     ])
@@ -334,7 +334,7 @@ describe('the quorum', () => {
       ['more', (w) => edit(w, { roles: ['manager', 'auditor'] }), `PendingApproval: ${MANAGER}`],
       ['lowered', governance({ requiredApprovals: 1 }), `PendingApproval: ${MANAGER}`],
       ['one of sixteen', (w) => approve(w, 'bob'), `QuorumNotReached: ${MANAGER}`],
-      ['asked anew, one is enough', (w) => edit(w, {}), `PendingApproval: ${MANAGER}`],
+      ['asked again, one is enough', (w) => edit(w, {}), `PendingApproval: ${MANAGER}`],
       ['one', (w) => approve(w, 'bob'), `Granted: auditor ${MANAGER}`],
     ])
   })
@@ -368,7 +368,7 @@ describe('row 112: roles change in the realm', () => {
     expect(reconcile(seen).ready.message).toContain('the realm added auditor after the request, without a decision')
     playSteps(
       [
-        ['asked anew', (w) => edit(w, {}), `PendingApproval: ${MANAGER}`],
+        ['asked again', (w) => edit(w, {}), `PendingApproval: ${MANAGER}`],
         ['approved', (w) => approve(w, 'bob'), `Granted: auditor ${MANAGER}`],
         ['no manager edits', composites('manager', 'viewer'), 'Granted: manager viewer'],
         ['they do again', composites('manager', 'viewer', 'editor'), 'Granted: manager viewer'],
@@ -416,7 +416,7 @@ describe('row 112: roles change in the realm', () => {
     )
     playSteps(
       [
-        ['asked anew', (w) => edit(w, {}), 'PendingApproval: viewer'],
+        ['asked again', (w) => edit(w, {}), 'PendingApproval: viewer'],
         ['approved', (w) => approve(w, 'dave'), 'Granted: auditor viewer'],
       ],
       seen,
@@ -439,7 +439,7 @@ describe('another object under the same name', () => {
       ...GRANTED,
       ['another alice', otherUser, 'SubjectReplaced:'],
       ['an approval of the same generation', (w) => approve(w, 'dave'), 'SubjectReplaced:'],
-      ['asked anew', (w) => edit(w, {}), 'PendingApproval:'],
+      ['asked again', (w) => edit(w, {}), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'dave'), `Granted: ${MANAGER}`],
     ])
   })
@@ -452,7 +452,7 @@ describe('another object under the same name', () => {
     playSteps([
       ['asked', nothing, 'PendingApproval:'],
       ['another alice', otherUser, 'SubjectReplaced:'],
-      ['approved by somebody who saw the first', (w) => approve(w, 'bob'), 'SubjectReplaced:'],
+      ['approved by an account who saw the first', (w) => approve(w, 'bob'), 'SubjectReplaced:'],
     ])
   })
 
@@ -477,7 +477,7 @@ describe('another object under the same name', () => {
       ...GRANTED,
       ['another realm', otherRealm, 'RealmReplaced:'],
       ['an approval of the same generation', (w) => approve(w, 'dave'), 'RealmReplaced:'],
-      ['asked anew', (w) => edit(w, {}), 'PendingApproval:'],
+      ['asked again', (w) => edit(w, {}), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'dave'), `Granted: ${MANAGER}`],
     ])
   })
@@ -585,7 +585,7 @@ describe('a decision before realm, subject and roles resolve', () => {
         'DecidedTooEarly:',
       ],
       ['status is emptied and written again', (w) => ((w.decisions = []), approve(w, 'bob')), 'DecidedTooEarly:'],
-      ['asked anew', (w) => edit(w, {}), 'PendingApproval:'],
+      ['asked again', (w) => edit(w, {}), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
     ])
   })
@@ -595,7 +595,7 @@ describe('a decision before realm, subject and roles resolve', () => {
       ['no user', (w) => (w.user = undefined), 'SubjectNotFound:'],
       ['approved', (w) => approve(w, 'bob'), 'SubjectNotFound:'],
       ['the user', (w) => (w.user = world().user), 'DecidedTooEarly:'],
-      ['somebody else', (w) => approve(w, 'dave'), `Granted: ${MANAGER}`],
+      ['another approver', (w) => approve(w, 'dave'), `Granted: ${MANAGER}`],
     ])
   })
 
@@ -844,7 +844,7 @@ describe('lost state', () => {
     playSteps([
       ...GRANTED,
       [
-        'set back and edited while nobody looked',
+        'set back and edited before a reconcile',
         (w) => (w.assignment = { ...w.assignment, roles: ['auditor'] }),
         'DecisionUnproven:',
       ],
@@ -860,7 +860,7 @@ describe('row 114: policies removed and installed again, with forged decisions i
       ['forged', (w) => approve(w, 'bob'), 'ApprovalNotEnforced:'],
       ['it ends', enforcement('enforced'), 'DecisionUnproven:'],
       ['written again', (w) => entry(w, 'bob', { form: 'condition' }), 'DecisionUnproven:'],
-      ['asked anew', (w) => edit(w, {}), 'PendingApproval:'],
+      ['asked again', (w) => edit(w, {}), 'PendingApproval:'],
       ['approved', (w) => approve(w, 'bob'), `Granted: ${MANAGER}`],
     ])
   })
@@ -882,7 +882,7 @@ describe('row 114: policies removed and installed again, with forged decisions i
       ['more', (w) => edit(w, { roles: ['viewer', 'auditor'] }), 'ApprovalNotEnforced: viewer'],
       ['approved', (w) => approve(w, 'bob'), 'ApprovalNotEnforced: viewer'],
       ['it ends', enforcement('enforced'), 'DecisionUnproven: viewer'],
-      ['somebody else', (w) => approve(w, 'dave'), 'Granted: auditor viewer'],
+      ['another approver', (w) => approve(w, 'dave'), 'Granted: auditor viewer'],
     ])
   })
 
