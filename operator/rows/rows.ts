@@ -24,7 +24,7 @@ export interface KnownUser extends KnownRow {
   /** False when there is no hash, or one whose parameters are out of bounds: it is made again from the Secret. */
   hasUsableHash: boolean
   hashDigest: string
-  /** Another client wrote the hash: a server that renewed it, or somebody by hand. Verified before it is kept. */
+  /** Another client wrote the hash: a server that renewed it, or a person by hand. Verified before it is kept. */
   mustVerify: boolean
 }
 

@@ -31,7 +31,7 @@ const cases: [string, () => Keyring | undefined, SeenVersion[], string[], string
   ['a keyring that misses an old version', () => ring(v2, v3), seen(v1, v2), [], 'KeyringRolledBack'],
   ['other bytes under a known version', () => ring(v1, other2), seen(v1, v2), [], 'KeyringRolledBack'],
   [
-    'a keyring made anew from version 1',
+    'a keyring created again from version 1',
     () => ring(encryptionKey(1, 'primary', 50)),
     seen(v1),
     [],

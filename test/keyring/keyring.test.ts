@@ -61,7 +61,7 @@ const secretOf = (fill: number) => Buffer.alloc(32, fill).toString('base64url')
 const broken: [string, (keyring: Keyring) => void, string][] = [
   ['another format version', (k) => Object.assign(k, { formatVersion: 2 }), 'formatVersion'],
   ['another realm', (k) => Object.assign(k, { realm: 'other' }), 'not of the realm "quickstart"'],
-  ['a member nobody knows', (k) => Object.assign(k, { more: 1 }), 'does not know'],
+  ['an unknown member', (k) => Object.assign(k, { more: 1 }), 'does not know'],
   ['no owner', (k) => Object.assign(k, { owner: undefined }), 'no member "owner"'],
   ['an owner without a name', (k) => Object.assign(k.owner, { name: '' }), 'owner.name'],
   ['no list of signing keys', (k) => Object.assign(k, { signing: {} }), 'signing is not a list'],

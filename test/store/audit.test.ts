@@ -39,7 +39,7 @@ describeOnEveryVersion('the audit log', (database) => {
     }
   })
 
-  it('shows where somebody who got past the trigger changed, dropped or inserted a row', async () => {
+  it('shows where a row was changed, dropped or inserted past the trigger', async () => {
     const { pool } = database()
     await recordAudit(pool, 'forged', ['a', 'b', 'c', 'd'].map(entry))
     const rows = await readAudit(pool, 'forged')

@@ -127,7 +127,7 @@ describeOnEveryVersion('rows of configuration', (database) => {
     })
   })
 
-  it('a subject belongs to whoever claimed it first, for ever', async () => {
+  it('a subject belongs to its first owner for ever', async () => {
     const { pool } = database()
     const realm = newRealm()
     const alice = { namespace: 'identity', name: 'alice' }
@@ -189,7 +189,7 @@ describeOnEveryVersion('rows of configuration', (database) => {
         { role: 'reader', expiresAt: null },
       ])
       await replaceGrantedRoles(pool, realm, randomUUID(), group, [{ role: 'reader', expiresAt: null }])
-      // Somebody whose subject is spelled like the group's name does not get the group's roles as their own.
+      // A user whose subject is spelled like the group's name does not get the group's roles as their own.
       await replaceGrantedRoles(pool, realm, randomUUID(), { kind: 'User', subject: group.subject }, [
         { role: 'stolen', expiresAt: null },
       ])

@@ -145,12 +145,12 @@ it('row 78: a transaction on a frozen connection is given up when a query would 
   await line.drop()
 })
 
-/** Resolves when somebody waits for an advisory lock. */
+/** Resolves when a session waits for an advisory lock. */
 async function eventuallyWaits(pool: Pool): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     const { rowCount } = await pool.query(`select from pg_locks where locktype = 'advisory' and not granted`)
     if (rowCount) return
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
-  throw new Error('nobody waits')
+  throw new Error('no session waits')
 }

@@ -48,7 +48,7 @@ describeOnEveryVersion('login failures', (database) => {
     expect(await attempt('bob', 3)).toBe(false)
   })
 
-  it('starts anew once the reset time has passed', async () => {
+  it('starts again once the reset time has passed', async () => {
     for (const second of [0, 1]) await attempt('carol', second)
     expect(await attempt('carol', 1_001)).toBe(false)
     expect(await attempt('carol', 1_002)).toBe(false)

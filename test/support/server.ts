@@ -123,7 +123,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   }
 }
 
-/** Whoever asks for a port may lose it before it listens: another process asks for any port as well. */
+/** Tries several ports, because another process may take a free one first. */
 async function onFreePort<Running>(
   start: (port: number) => Promise<Running>,
 ): Promise<{ running: Running; url: string }> {

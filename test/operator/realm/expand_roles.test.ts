@@ -32,7 +32,7 @@ test.each([
 })
 
 test.each([
-  ['of no role', 'nobody'],
+  ['of no role', 'unknown'],
   ['in other letters', 'Viewer'],
   ['of a field that there is not', '_svc_iban.selfdecrypt'],
   ['reserved, although the realm tries to define it', '_svc_smuggled.selfdecrypt'],

@@ -130,7 +130,7 @@ describe('row 36: the caller must authenticate', () => {
     ['no client', { client_id: undefined, client_secret: undefined }],
     ['no secret', { client_secret: undefined }],
     ['a wrong secret', { client_secret: 'wrong-secret-for-tests' }],
-    ['an unknown client', { client_id: 'nobody' }],
+    ['an unknown client', { client_id: 'unknown' }],
   ])('%s: 401 and nothing of the token', async ([, form]) => {
     const { access_token: token } = await login()
     const { status, body } = await introspect(token, form)
@@ -348,7 +348,7 @@ test('row 44: claims of another type, though we had signed them', async () => {
     { iat: undefined },
     { sid: 'not-a-session' },
     { sid: 7 },
-    { sub: 'somebody-else' },
+    { sub: 'other-subject' },
     { azp: 'other' },
     { aud: 7 },
     { scope: ['openid'] },

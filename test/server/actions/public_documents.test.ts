@@ -52,7 +52,7 @@ test('any page may read all of them, without credentials, and caches may store t
 
 test('an unknown realm is 404, a disabled one 403', async () => {
   for (const path of [...DISCOVERY, CERTS, INFO]) {
-    const unknown = await server.request(path.replace('acme', 'nobody'))
+    const unknown = await server.request(path.replace('acme', 'unknown'))
     expect([unknown.status, unknown.body.error_description]).toEqual([404, 'Realm does not exist'])
     const disabled = await server.request(path.replace('acme', 'off'))
     expect([disabled.status, disabled.body.error_description]).toEqual([403, 'Realm not enabled'])

@@ -89,7 +89,7 @@ describe('a client is known', () => {
 describe('row 13, 14: the same answer for every cause', () => {
   test.for<[string, Record<string, string>, string]>([
     ['no client at all', {}, 'no client id'],
-    ['an unknown client', { client_id: 'nobody', client_secret: 'x'.repeat(20) }, 'unknown client'],
+    ['an unknown client', { client_id: 'unknown', client_secret: 'x'.repeat(20) }, 'unknown client'],
     ['a wrong secret', { client_id: 'shop', client_secret: 'x'.repeat(20) }, 'wrong client secret'],
     ['a confidential client without a secret', { client_id: 'shop' }, 'no client secret'],
     [
@@ -153,7 +153,7 @@ describe('row 11: a Basic header that names no client', () => {
     ['a wrong secret', basic('shop:wrong').Authorization],
     ['a secret that is not ASCII', basic('shop:gehëim').Authorization],
     ['a public client with a secret', basic('app:secret').Authorization],
-    ['an unknown client', basic('nobody:secret').Authorization],
+    ['an unknown client', basic('unknown:secret').Authorization],
   ])('%s', async ([, Authorization]) => {
     const answer = await ask({}, { Authorization })
     expect(answer).toMatchObject({ status: 401, body: invalidClient })

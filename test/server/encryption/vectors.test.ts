@@ -38,7 +38,7 @@ const { fingerprints, vectors }: Vectors = JSON.parse(text)
 
 /** A keyring in which the vector's key is primary, and the context of its field. */
 async function given(vector: Vector, change: Partial<Vector> = {}) {
-  const { key, realm, field, tag, version, flags, sub = 'nobody' } = { ...vector, ...change }
+  const { key, realm, field, tag, version, flags, sub = 'unused' } = { ...vector, ...change }
   const bytes = Buffer.from(key, 'hex')
   const encryption: EncryptionKey = {
     version,

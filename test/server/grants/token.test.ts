@@ -239,7 +239,7 @@ describe('what is refused', () => {
     ['row 19: a password of spaces', { ...ALICE, password: '   ' }, badCredentials],
     ['row 19: a password with a newline behind it', { ...ALICE, password: `${ALICE.password}\n` }, badCredentials],
     ['row 19: an over-long password', { ...ALICE, password: 'x'.repeat(1025) }, badCredentials],
-    ['an unknown user', { ...ALICE, username: 'nobody' }, badCredentials],
+    ['an unknown user', { ...ALICE, username: 'unknown' }, badCredentials],
     ['a wrong password', { ...ALICE, password: 'wrong' }, badCredentials],
     [
       'row 20: a user name with NUL',

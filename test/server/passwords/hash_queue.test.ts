@@ -57,7 +57,7 @@ describe('a queue of hashes', () => {
     expect(() => queue.enter(TWO_SECONDS)).toThrow(OAuthError)
   })
 
-  test('takes one that is longer than the bound when nobody is before it', () => {
+  test('accepts a hash longer than the bound when the queue is empty', () => {
     const queue = createHashQueue({ concurrency: 1, maxSeconds: 1 })
     const place = queue.enter(TWO_SECONDS)
     expect(() => queue.enter(TWO_SECONDS)).toThrow(tooMuch('1'))

@@ -69,7 +69,7 @@ describe('row 22, 23: guessing one user’s password', () => {
     expect(await login('patient', 'patient-password')).toMatchObject({ status: 200 })
   })
 
-  test('attempts while locked do not lengthen the wait: nobody can be kept out for ever', async () => {
+  test('attempts while locked do not lengthen the wait: no lock is permanent', async () => {
     await server.addUser({ username: 'victim' }, 'victim-password')
     await failTimes('victim', 100)
     later(61)
@@ -101,7 +101,7 @@ describe('row 22, 23: guessing one user’s password', () => {
     expect(await login('VARIANT', 'variant-password')).toMatchObject(badCredentials)
   })
 
-  test('a realm that wants no protection locks nobody', async () => {
+  test('a realm without protection locks no user', async () => {
     const log = (password: string) =>
       server.request('/auth/realms/trusting/protocol/openid-connect/token', {
         form: { ...ALICE, client_id: 'app', password },
@@ -110,10 +110,10 @@ describe('row 22, 23: guessing one user’s password', () => {
     expect(await log(ALICE.password)).toMatchObject({ status: 200 })
   })
 
-  test('a name that nobody has is counted all the same', async () => {
-    await failTimes('nobody-at-all', 10)
-    await server.addUser({ username: 'nobody-at-all' }, 'late-password')
-    expect(await login('nobody-at-all', 'late-password')).toMatchObject(badCredentials)
+  test('an unknown name is counted, too', async () => {
+    await failTimes('unknown-user', 10)
+    await server.addUser({ username: 'unknown-user' }, 'late-password')
+    expect(await login('unknown-user', 'late-password')).toMatchObject(badCredentials)
   })
 
   test('names are not kept in the table of failures', async () => {
@@ -209,7 +209,7 @@ describe('row 25: a stored hash that is unfit', () => {
     ['names a parameter twice', `${head}m=1024,m=1024,t=1$${salt}$${digest}`],
     ['is empty', ''],
     ['is the password', ALICE.password],
-  ])('%s: nobody logs in with it, and an operator is told', async ([, passwordHash], { task }) => {
+  ])('%s: no login is possible with it, and the log says so', async ([, passwordHash], { task }) => {
     const username = `unfit-${task.id}`
     await server.addUser({ username, passwordHash, passwordSource: 'test' })
     const before = server.log.length
@@ -226,7 +226,7 @@ describe('row 24: more logins than can be hashed', () => {
       form: { ...ALICE, client_id: 'app', password: 'wrong' },
     })
 
-  test('are refused at once with the time to wait, are nobody’s failures, and others are served meanwhile', async () => {
+  test('are refused at once with the time to wait, count as no failures, and others are served meanwhile', async () => {
     const { body: tokens } = await server.token(ALICE)
     const [answers, introspected] = await Promise.all([
       Promise.all(Array.from({ length: 50 }, slowLogin)),
