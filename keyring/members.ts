@@ -40,7 +40,7 @@ export function readText(value: unknown, where: string, maxLength: number): stri
 
 export function readChoice<T extends string>(value: unknown, where: string, choices: readonly T[]): T {
   const chosen = choices.find((choice) => choice === value)
-  if (chosen === undefined) throw new KeyringError(`${where} is none of ${choices.join(', ')}`)
+  if (chosen === undefined) throw new KeyringError(`${where} is not one of ${choices.join(', ')}`)
   return chosen
 }
 

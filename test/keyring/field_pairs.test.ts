@@ -18,7 +18,7 @@ test('known fields are served and nothing is to be written', () => {
   expect(result.keyring).toBe(keyring)
 })
 
-test('new fields are remembered beside those that were removed', () => {
+test('new fields are added, and removed fields stay', () => {
   const result = rememberFields(keyring, [pair('ssn', 'ssn', 'Subject')])
   expect(result.changed).toBe(true)
   expect(result.keyring.fields).toEqual([...keyring.fields, pair('ssn', 'ssn', 'Subject')])

@@ -90,7 +90,7 @@ describe.each(ALGORITHMS)('%s', (alg) => {
     }
   })
 
-  test('is refused under the key of every other algorithm, whatever the header says', async () => {
+  test('is refused under the key of every other algorithm', async () => {
     const token = await signJws({}, payload, signer(alg))
     for (const other of ALGORITHMS.filter((name) => name !== alg)) {
       expect(await verifyJws(parsedJws(token), verifier(other))).toBe(false)

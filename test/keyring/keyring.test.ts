@@ -69,7 +69,7 @@ const broken: [string, (keyring: Keyring) => void, string][] = [
   ['a signing key without kid', (k) => delete item(k.signing).kid, 'signing[0] has no member "kid"'],
   ['an unknown state', (k) => Object.assign(item(k.signing), { state: 'Active' }), 'signing[0].state'],
   ['an unknown algorithm', (k) => Object.assign(item(k.signing), { alg: 'none' }), 'signing[0].alg'],
-  ['a time that is none', (k) => Object.assign(item(k.signing), { createdAt: '2030-13-01T00:00:00Z' }), 'createdAt'],
+  ['an invalid time', (k) => Object.assign(item(k.signing), { createdAt: '2030-13-01T00:00:00Z' }), 'createdAt'],
   [
     'a time with an offset',
     (k) => Object.assign(item(k.refresh), { passiveAt: '2030-01-01T00:00:00+01:00' }),
@@ -251,10 +251,10 @@ test('row 67: no refusal quotes anything of the keyring', async () => {
         await parseKeyring(Buffer.from(damaged), 'quickstart')
       } catch (error) {
         refused += 1
-        const said = error instanceof KeyringError ? `${error.message} ${error.stack ?? ''}` : String(error)
+        const shown = error instanceof KeyringError ? `${error.message} ${error.stack ?? ''}` : String(error)
         expect(error).toBeInstanceOf(KeyringError)
         // Ten characters of a key are enough to give it away in part.
-        for (const secret of secrets) expect(said).not.toContain(secret.slice(4, 14))
+        for (const secret of secrets) expect(shown).not.toContain(secret.slice(4, 14))
       }
     }
   }

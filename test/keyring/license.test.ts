@@ -15,7 +15,7 @@ const EXPIRES = new Date('2031-01-01T00:00:00Z')
 const pair = generateKeyPairSync('ed25519')
 const privateJwk = pair.privateKey.export({ format: 'jwk' })
 const publicJwk = pair.publicKey.export({ format: 'jwk' })
-const stranger = generateKeyPairSync('ed25519')
+const untrusted = generateKeyPairSync('ed25519')
 const imported = (key: KeyObject, usage: 'sign' | 'verify') => key.toCryptoKey('Ed25519', true, [usage])
 
 const claims: LicenseClaims = {
@@ -54,7 +54,7 @@ test('a line end around it, and several keys of every form, are no matter', asyn
   const pem = pair.publicKey.export({ format: 'pem', type: 'spki' }).toString()
   for (const key of [publicJwk, JSON.stringify(publicJwk), pem, imported(pair.publicKey, 'verify')]) {
     expect(
-      (await verifyLicense(`\n${license}\r\n`, [imported(stranger.publicKey, 'verify'), key], request)).valid,
+      (await verifyLicense(`\n${license}\r\n`, [imported(untrusted.publicKey, 'verify'), key], request)).valid,
     ).toBe(true)
   }
 })
@@ -75,7 +75,7 @@ const refused: [string, string, string][] = [
   ['without any feature', await made({ features: [] }), 'FeatureMissing'],
   ['that expired this second', await made({ exp: NOW.getTime() / 1000 }), 'Expired'],
   ['that expired long ago', await made({ exp: 1 }), 'Expired'],
-  ['of an unknown key', await issueLicense(claims, stranger.privateKey.export({ format: 'jwk' })), 'UnknownKey'],
+  ['of an unknown key', await issueLicense(claims, untrusted.privateKey.export({ format: 'jwk' })), 'UnknownKey'],
   [
     'with another payload under the signature',
     `${license.split('.')[0]}.${(await made({})).split('.')[1]}.${license.split('.')[2]}`,

@@ -111,7 +111,7 @@ describe('signing keys', () => {
     expect(promoted.keyring.signing[1]).toMatchObject({ activatedAt: at(1300) })
   })
 
-  test('a passive key stays until the last token it signed has expired, whatever the lifetime is by then', () => {
+  test('a passive key stays until the last token it signed has expired, even after the lifetime was changed', () => {
     const signedLong = plan(keyring, 1, [], { accessTokenLifetimeSeconds: 3600 }).keyring
     expect(signedLong.signing[0]?.tokenLifetimeSeconds).toBe(3600)
     const shortened = plan(signedLong, 2, [], { accessTokenLifetimeSeconds: 60 }).keyring
@@ -314,7 +314,7 @@ describe('on demand', () => {
     expect(both.ring.signing[0]?.kid).not.toBe(pending.ring.signing[1]?.kid)
   })
 
-  test('a value of any length is remembered in few characters', async () => {
+  test('a value of any length is recorded in few characters', async () => {
     const { ring, made } = await run(keyring, { rotate: { refresh: 'x'.repeat(200_000) } }, 300)
     expect(made).toEqual(['refresh'])
     expect(ring.rotated.refresh).toHaveLength(43)

@@ -163,7 +163,7 @@ describe('row 27: an unfit token', () => {
     ['another audience', (first) => signed(first.refresh_token, { aud: 'shop' })],
     ['another kind', (first) => signed(first.refresh_token, { typ: 'Bearer' })],
     ['a generation that is no number', (first) => signed(first.refresh_token, { gen: '0' })],
-    ['a session id that is none', (first) => signed(first.refresh_token, { sid: "' or 1=1" })],
+    ['an invalid session id', (first) => signed(first.refresh_token, { sid: "' or 1=1" })],
     ['an expiry that is a text', (first) => signed(first.refresh_token, { exp: '9999999999' })],
     ["another realm's", async () => (await login({}, 'patient')).refresh_token],
   ])('%s', async ([, unfit]) => {
@@ -293,7 +293,7 @@ describe('a token used twice', () => {
     expect(repeated.refresh_expires_in).toBe(1796)
   })
 
-  test('row 32: without a grace a lost answer means one new login, and nothing that hangs', async () => {
+  test('row 32: without a grace a lost answer means one new login, and no request that never ends', async () => {
     const first = await login()
     await refresh(first.refresh_token)
     expect(await refresh(first.refresh_token)).toMatchObject(refusal('Refresh token reused'))

@@ -172,7 +172,7 @@ describe('a login', () => {
     expect(claimsOf(plain.body.access_token).iss).toBe(claimsOf(body.access_token).iss)
   })
 
-  test('finds the user whatever the case and the form of the letters', async () => {
+  test('finds the user in any letter case and Unicode form', async () => {
     expect(await server.token({ ...ALICE, username: 'ＡLICE' })).toMatchObject({ status: 200 })
   })
 })
@@ -185,7 +185,7 @@ describe('scopes of fields', () => {
     expect(body.scope).toBe('openid _svc_dob.selfdecrypt profile email')
   })
 
-  test('are no default of a client, whatever its row says', async () => {
+  test('are never a default scope of a client, even if its row lists them', async () => {
     const { body } = await server.token({ ...ALICE, client_id: 'eager', client_secret: undefined })
     expect(body.scope).toBe('openid email')
   })
@@ -299,7 +299,7 @@ describe('passwords', () => {
     })
   })
 
-  test('a disabled user is told so only after the right password', async () => {
+  test('a disabled user gets its own error only after the right password', async () => {
     await server.addUser({ username: 'dora', enabled: false }, 'dora-password')
     const login = { ...ALICE, username: 'dora' }
     expect(await server.token({ ...login, password: 'wrong' })).toMatchObject({

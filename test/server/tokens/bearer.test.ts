@@ -23,10 +23,10 @@ function refusal(work: () => unknown): [number, string, string | undefined] {
 
 test.for<[string, ReturnType<typeof request>]>([
   ['in the header', request('Bearer abc')],
-  ['whatever the case of the scheme', request('bEARER abc')],
+  ['any letter case of the scheme', request('bEARER abc')],
   ['after several spaces', request('Bearer    abc ')],
   ['in the form', request(undefined, { access_token: 'abc' })],
-  ['in the form, beside a header of another scheme', request('Basic eDp5', { access_token: 'abc' })],
+  ['in the form, with a header of another scheme', request('Basic eDp5', { access_token: 'abc' })],
 ])('a token %s', ([, given]) => {
   expect(bearerToken(given)).toBe('abc')
 })
@@ -40,7 +40,7 @@ describe('row 46: no token, two of them, or one in the query', () => {
     ['another scheme', request('Basic eDp5')],
     ['a scheme that begins like it', request('Bearerabc')],
   ])('%s: 401 without an error in the challenge', ([, given]) => {
-    // RFC 6750 section 3.1: who sent no token is told nothing but how to send one.
+    // RFC 6750 section 3.1: a caller without a token learns only how to send one.
     expect(refusal(() => bearerToken(given))).toEqual([401, 'invalid_token', 'Bearer realm="acme"'])
   })
 

@@ -212,7 +212,7 @@ describe('what this realm signed as an access token', () => {
     }
   })
 
-  test('row 42: keys that the header brings along mean nothing', async () => {
+  test('row 42: keys in the header are ignored', async () => {
     const jwk = other.publicJwks[0]
     const forged = await rawJws(
       {
@@ -229,7 +229,7 @@ describe('what this realm signed as an access token', () => {
     expect(await read(forged)).toBeUndefined()
     // Under the kid of a key that the ring does hold.
     expect(await read(await sign({ jwk }, payload, other))).toBeUndefined()
-    // A token of ours that carries them is still one: they are not looked at.
+    // They are ignored in a valid token as well.
     expect(await read(await sign({ jku: 'http://127.0.0.1:9/keys' }))).toEqual(claims)
   })
 
@@ -252,7 +252,7 @@ describe('what this realm signed as an access token', () => {
       `${head} .${body}.${signature}`,
       `${token}\u0000`,
       token.replaceAll('.', '\uff0e'),
-      // A letter that ends in the same eight bits: the memory of verified tokens must not mistake it.
+      // A letter that ends in the same eight bits: the cache of verified tokens must tell it apart.
       ...Array.from(token).flatMap((letter, at) =>
         at % 40 === 0
           ? [`${token.slice(0, at)}${String.fromCharCode(letter.charCodeAt(0) + 0x100)}${token.slice(at + 1)}`]
@@ -263,7 +263,7 @@ describe('what this realm signed as an access token', () => {
     for (const text of changed) expect(await read(text), JSON.stringify(text)).toBeUndefined()
   })
 
-  test('a bit that is flipped anywhere is noticed', async () => {
+  test('a changed character anywhere is refused', async () => {
     const token = await sign({})
     for (let at = 0; at < token.length; at += 7) {
       const letter = token[at] === 'A' ? 'B' : 'A'
@@ -271,7 +271,7 @@ describe('what this realm signed as an access token', () => {
     }
   })
 
-  test('a token over 16 KiB is none, however well it is signed', async () => {
+  test('a token over 16 KiB is refused, although its signature is valid', async () => {
     expect(await read(await sign({}, { ...payload, more: 'x'.repeat(10_000) }))).toEqual(claims)
     expect(await read(await sign({}, { ...payload, more: 'x'.repeat(13_000) }))).toBeUndefined()
   })
@@ -292,14 +292,14 @@ describe('what this realm signed as an access token', () => {
     expect(await read(await sign({}, { ...payload, iss: 'http://localhost:8080/auth/realms/other' }))).toBeUndefined()
   })
 
-  test('what one realm has verified is nothing to another', async () => {
+  test('a token that one realm has verified is not verified for another', async () => {
     const token = await sign({})
     expect(await read(token)).toEqual(claims)
     expect(await read(token, served(other))).toBeUndefined()
     expect(await read(token, { ...served(keyring), issuer: 'http://localhost:8080/auth/realms/other' })).toBeUndefined()
   })
 
-  test('row 35: a key that leaves the ring verifies nothing, remembered or not', async () => {
+  test('row 35: a key that left the keyring verifies nothing, cached tokens included', async () => {
     const token = await sign({})
     expect(await read(token)).toEqual(claims)
     const withoutKey = {
@@ -315,15 +315,15 @@ describe('what this realm signed as an access token', () => {
   })
 })
 
-test('the memory of verified tokens is bounded, and forgets what expired', async () => {
+test('the cache of verified tokens is bounded, and drops expired ones', async () => {
   const keyring = await loadKeyring(await realmKeyring())
   const { key } = [...keyring.verifiers.values()][0]!
   let time = now
-  const memory = createVerifiedTokens(() => time, 2)
+  const cache = createVerifiedTokens(() => time, 2)
   const token = (exp: number) => ({ kid: 'k', key, claims: { ...claims, exp } })
-  memory.set('a', token(seconds + 10))
-  memory.set('b', token(seconds + 10))
-  memory.set('c', token(seconds + 1))
+  cache.set('a', token(seconds + 10))
+  cache.set('b', token(seconds + 10))
+  cache.set('c', token(seconds + 1))
   time = new Date((seconds + 2) * 1000)
-  expect(['a', 'b', 'c'].map((digest) => memory.get(digest) !== undefined)).toEqual([false, true, false])
+  expect(['a', 'b', 'c'].map((digest) => cache.get(digest) !== undefined)).toEqual([false, true, false])
 })
