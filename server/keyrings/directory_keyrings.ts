@@ -3,6 +3,7 @@ import type { FSWatcher } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { MAX_KEYRING_BYTES } from '../../keyring/keyring.ts'
+import { errorCode } from '../../process/system_error.ts'
 import { readSecretManifest, unreadable } from './keyring_source.ts'
 import type { KeyringReading, KeyringReference, KeyringSource } from './keyring_source.ts'
 
@@ -105,7 +106,7 @@ async function readIfChanged(
     if (size > MAX_MANIFEST_BYTES) return { state, reading: unreadable('the file is too large') }
     return { state, reading: readSecretManifest(await readFile(path)) }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    const code = errorCode(error)
     const isAbsent = code === 'ENOENT' || code === 'ENOTDIR'
     const state = isAbsent ? 'absent' : code
     if (state === before) return { state }
