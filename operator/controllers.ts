@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../kubernetes/clock.ts'
-import type { Deposed } from '../store/operator_epoch.ts'
+import type { Deposed } from '../store/operator/epoch.ts'
 import { clientReconciler } from './client/reconciler.ts'
 import { createController, queueKey } from './controller/controller.ts'
 import type { Controller } from './controller/controller.ts'

@@ -1,6 +1,5 @@
 import { noteChange } from '../../store/changes.ts'
-import { hashClientSecret, isClientSecret } from '../../store/client_secret.ts'
-import { deleteClient, findClientByUid, upsertClient } from '../../store/clients.ts'
+import { deleteClient, findClientByUid, hashClientSecret, isClientSecret, upsertClient } from '../../store/clients.ts'
 import type { ClientRow, ClientWithoutSecret, SecretColumn } from '../../store/clients.ts'
 import type { Db } from '../../store/db.ts'
 import type { ReconcilerDeps } from '../deps.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { EnforcementRecord, PolicyIdentities } from '../../store/approval_enforcement.ts'
+import type { EnforcementRecord, PolicyIdentities } from '../../store/operator/approval_enforcement.ts'
 
 /** The result of one check of the admission policies. */
 export type CheckResult =

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { shippedPolicies } from '../../crds/policies.ts'
-import type { PolicyIdentities } from '../../store/approval_enforcement.ts'
+import type { PolicyIdentities } from '../../store/operator/approval_enforcement.ts'
 import type { CheckResult } from './gap.ts'
 import { NoAnswer, ReadForbidden } from './policy_access.ts'
 import type { PolicyAccess, PolicyName, PolicyObject, ProbeResult } from './policy_access.ts'

@@ -1,4 +1,4 @@
-import { REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
+import { REALM_ADMIN_ROLE } from '../../store/realms.ts'
 import type { EncryptionPreconditions } from '../../store/realms.ts'
 import type { LicenseState } from './license.ts'
 import type { ConditionState, RealmResource } from '../view/resource_types.ts'

@@ -1,4 +1,4 @@
-import { REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
+import { REALM_ADMIN_ROLE } from '../../store/realms.ts'
 
 /** A role as its Realm defines it. */
 export interface RoleDefinition {

@@ -1,5 +1,5 @@
 import type { RealmField } from '../../crds/realm.gen.ts'
-import { fieldRole } from '../../store/field_roles.ts'
+import { fieldRole } from '../../store/realms.ts'
 import type { FieldPair } from '../../keyring/keyring.ts'
 import type { EncryptionField } from '../../store/realms.ts'
 import type { RealmResource } from '../view/resource_types.ts'

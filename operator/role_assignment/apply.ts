@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { appendAudit } from '../../store/audit.ts'
-import { recordDecision } from '../../store/decisions.ts'
+import { recordDecision } from '../../store/operator/decisions.ts'
 import {
   deleteRoleAssignment,
   findGrantedRoles,

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../store/audit.ts'
-import type { DecisionRow } from '../../store/decisions.ts'
+import type { DecisionRow } from '../../store/operator/decisions.ts'
 import type { GrantedRole, GrantSubject } from '../../store/role_assignments.ts'
 import type { DefinedRoles } from '../realm/expand_roles.ts'
 import type { Granted, StoredGranted } from './granted.ts'

@@ -1,4 +1,4 @@
-import { listDecisions } from '../../store/decisions.ts'
+import { listDecisions } from '../../store/operator/decisions.ts'
 import { findRoleAssignmentByUid } from '../../store/role_assignments.ts'
 import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
 import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'

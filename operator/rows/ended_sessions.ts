@@ -1,7 +1,7 @@
 import { appendAudit } from '../../store/audit.ts'
 import type { Db } from '../../store/db.ts'
-import { endSessions } from '../../store/sessions.ts'
-import type { EndReason } from '../../store/sessions.ts'
+import { endSessions } from '../../store/sessions/sessions.ts'
+import type { EndReason } from '../../store/sessions/sessions.ts'
 import type { StoreAccess } from './store_access.ts'
 
 /** Ends every session of a subject, a client or a realm, and records that in the audit chain if there were any. */

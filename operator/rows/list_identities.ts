@@ -1,4 +1,4 @@
-import { listIdentities, recordIdentity } from '../../store/resource_lists.ts'
+import { listIdentities, recordIdentity } from '../../store/operator/resource_lists.ts'
 import { KINDS } from '../source/resource.ts'
 import type { Kind } from '../source/resource.ts'
 import type { ResourceSource } from '../source/resource_source.ts'

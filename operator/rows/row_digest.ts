@@ -2,7 +2,7 @@ import { digestOf } from '../../process/canonical_json.ts'
 import type { ClientRow, ClientWithoutSecret } from '../../store/clients.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import type { UserRow } from '../../store/users.ts'
-import { hashParameters } from '../../store/stored_hash.ts'
+import { hashParameters } from '../../store/password_hash.ts'
 
 // A digest tells whether a row is as desired without keeping the row in memory. Salts and hashes, which follow from no
 // resource, are left out.

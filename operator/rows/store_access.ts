@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { isUnavailable } from '../../store/db.ts'
 import type { Db } from '../../store/db.ts'
-import { inFencedTransaction } from '../../store/operator_epoch.ts'
+import { inFencedTransaction } from '../../store/operator/epoch.ts'
 
 /** How reconcilers use Postgres: reads at any time, writes only while this process leads. */
 export interface StoreAccess {

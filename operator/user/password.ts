@@ -1,6 +1,6 @@
 import { findUserByUid } from '../../store/users.ts'
 import type { ReconcilerDeps } from '../deps.ts'
-import { hashParameters } from '../../store/stored_hash.ts'
+import { hashParameters } from '../../store/password_hash.ts'
 import { referencedValue, sourceText, utf8 } from '../view/referenced_secret.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { RealmResource, UserResource } from '../view/resource_types.ts'

@@ -1,5 +1,5 @@
 import { usernameKey } from '../../store/username.ts'
-import { REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
+import { REALM_ADMIN_ROLE } from '../../store/realms.ts'
 import { keyringSecretName } from '../../keyring/keyring.ts'
 import { pathOf, realmName } from './resource_types.ts'
 import type {

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts'
 import type { Action, ClientRequest, HttpAnswer, HttpRequest } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
-import { isFor } from '../tokens/access_token_claims.ts'
+import { isFor } from '../tokens/claims.ts'
 import { rolesNow, scopeNow } from '../tokens/scope.ts'
 import { verifyAccessToken } from '../tokens/verify_access_token.ts'
 import type { GoodToken } from '../tokens/verify_access_token.ts'

@@ -1,7 +1,7 @@
 import type { Action } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { ServedRealm } from '../realms/realms.ts'
-import { notBeforeSeconds } from '../tokens/times.ts'
+import { notBeforeSeconds } from '../tokens/claims.ts'
 
 /** The document that older adapters read instead of discovery and certs. */
 export function realmInfo(): Action {

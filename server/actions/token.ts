@@ -4,7 +4,7 @@ import { passwordGrant } from '../grants/password.ts'
 import { refreshTokenGrant } from '../grants/refresh_token.ts'
 import type { Action, ClientRequest, Form } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
-import { MAX_TOKEN_LENGTH } from '../tokens/access_token_claims.ts'
+import { MAX_TOKEN_LENGTH } from '../tokens/claims.ts'
 import { issueTokens } from '../tokens/issue_tokens.ts'
 
 /** Every grant of the server. A Client lists those that it may use. */

@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { isClientSecret } from '../../store/client_secret.ts'
-import type { SecretHash } from '../../store/client_secret.ts'
-import type { ClientRow } from '../../store/clients.ts'
-import { parseBasicCredentials } from './basic_credentials.ts'
-import type { BasicCredentials } from './basic_credentials.ts'
+import { isClientSecret } from '../../store/clients.ts'
+import type { ClientRow, SecretHash } from '../../store/clients.ts'
 import type { Form, HttpRequest } from '../http/request.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { ServedRealm } from '../realms/realms.ts'
 
 type AuthenticationRequest = Pick<HttpRequest, 'realm' | 'authorization' | 'form'>
 
-/** What a request presents. More than one reading only for HTTP Basic, see `BasicCredentials`. */
+/** What a request presents. Each part of HTTP Basic has one or two readings. */
 interface Credentials {
+  /** The form-url-decoded reading (RFC 6749 section 2.3.1) first, then the raw one, which some clients send. */
   ids: string[]
   secrets: string[]
 }
@@ -66,7 +64,7 @@ function refusalOf(client: ClientRow, hasSecret: boolean, match: SecretMatch): s
   return match === 'valid' ? undefined : `${match} client secret`
 }
 
-function agrees({ ids, secrets }: BasicCredentials, form: Form): boolean {
+function agrees({ ids, secrets }: Credentials, form: Form): boolean {
   if (form.client_id !== undefined && !ids.includes(form.client_id)) return false
   return form.client_secret === undefined || secrets.includes(form.client_secret)
 }
@@ -110,4 +108,41 @@ function invalidClient(realm: ServedRealm, isBasic: boolean, cause: string, clie
     cause,
     ...(clientId !== undefined && { context: { clientId } }),
   })
+}
+
+/** RFC 7617. Undefined when the header is of another scheme or absent, 'malformed' when it names no client. */
+function parseBasicCredentials(authorization: string | undefined): Credentials | 'malformed' | undefined {
+  if (authorization === undefined || !/^basic(?:\s|$)/i.test(authorization)) return undefined
+  const text = decodeBase64(authorization.slice(5).trim())
+  const colon = text?.indexOf(':') ?? -1
+  if (text === undefined || colon < 1 || hasControls(text)) return 'malformed'
+  return { ids: readings(text.slice(0, colon)), secrets: readings(text.slice(colon + 1)) }
+}
+
+function decodeBase64(encoded: string): string | undefined {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
+  const bytes = Buffer.from(encoded, 'base64')
+  if (bytes.toString('base64').replace(/=+$/, '') !== encoded.replace(/=+$/, '')) return undefined
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function hasControls(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- RFC 7617 section 2: neither part may hold control characters
+  return /[\u0000-\u001f\u007f]/.test(text)
+}
+
+function readings(raw: string): string[] {
+  if (!/[%+]/.test(raw)) return [raw]
+  try {
+    const decoded = decodeURIComponent(raw.replaceAll('+', ' '))
+    return decoded === raw ? [raw] : [decoded, raw]
+  } catch {
+    return [raw]
+  }
 }

@@ -1,6 +1,5 @@
-import { fieldRole } from '../../store/field_roles.ts'
-import type { FieldUse } from '../../store/field_roles.ts'
-import type { EncryptionField, EncryptionPreconditions } from '../../store/realms.ts'
+import { fieldRole } from '../../store/realms.ts'
+import type { EncryptionField, EncryptionPreconditions, FieldUse } from '../../store/realms.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { ServedRealm } from '../realms/realms.ts'
 

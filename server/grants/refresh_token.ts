@@ -1,13 +1,13 @@
 import { recordAudit } from '../../store/audit.ts'
-import type { LiveSession } from '../../store/live_sessions.ts'
-import type { Rotated, RotationRefused } from '../../store/sessions.ts'
+import type { LiveSession } from '../../store/sessions/live_sessions.ts'
+import type { Rotated, RotationRefused } from '../../store/sessions/rotation.ts'
 import type { Deps } from '../deps.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import { renewal } from '../tokens/issue_tokens.ts'
 import type { IssuedSession, TokenResponse } from '../tokens/issue_tokens.ts'
 import { parseRefreshToken } from '../tokens/refresh_token.ts'
 import type { RefreshToken } from '../tokens/refresh_token.ts'
-import { notBeforeSeconds } from '../tokens/times.ts'
+import { notBeforeSeconds } from '../tokens/claims.ts'
 import type { Grant, GrantRequest } from './grant.ts'
 
 type RefreshRequest = GrantRequest<'refresh_token'>

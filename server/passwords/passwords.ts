@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import argon2 from 'argon2'
 import type { Logger } from 'pino'
 import type { PasswordHashing } from '../../store/realms.ts'
-import { hashParameters } from '../../store/stored_hash.ts'
+import { hashParameters } from '../../store/password_hash.ts'
 import { createHashQueue } from './hash_queue.ts'
 
 /** The check of one password, with a place in the queue. */

@@ -1,7 +1,7 @@
 import { appendAudit } from '../../store/audit.ts'
 import { inTransaction } from '../../store/db.ts'
-import { endSession } from '../../store/sessions.ts'
-import type { EndReason } from '../../store/sessions.ts'
+import { endSession } from '../../store/sessions/sessions.ts'
+import type { EndReason } from '../../store/sessions/sessions.ts'
 import type { Deps } from '../deps.ts'
 
 /** Ends a client's session and records it. A session that has ended, or was swept, stays as it is. */

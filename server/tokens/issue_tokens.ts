@@ -2,11 +2,11 @@ import { createHmac, hash, randomUUID } from 'node:crypto'
 import { signJws, type SigningAlgorithm } from '../../keyring/jws.ts'
 import type { LoadedKeyring } from '../../keyring/loaded_keyring.ts'
 import type { ClientRow } from '../../store/clients.ts'
-import type { SessionUser } from '../../store/live_sessions.ts'
+import type { SessionUser } from '../../store/sessions/live_sessions.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { ServedRealm } from '../realms/realms.ts'
 import { grantedScope, narrowedScope, rolesNow } from './scope.ts'
-import { epochSeconds, notBeforeSeconds } from './times.ts'
+import { epochSeconds, notBeforeSeconds } from './claims.ts'
 
 /** The user and the session that a grant has proven. */
 export interface Issuance {

@@ -1,7 +1,7 @@
 import { parseJws, verifyJws } from '../../keyring/jws.ts'
-import { isSessionId } from '../../store/sessions.ts'
+import { isSessionId } from '../../store/sessions/sessions.ts'
 import type { ServedRealm } from '../realms/realms.ts'
-import { isEpochSeconds, MAX_TOKEN_LENGTH } from './access_token_claims.ts'
+import { isEpochSeconds, MAX_TOKEN_LENGTH } from './claims.ts'
 
 /** The claims of a refresh token. Times are epoch seconds. */
 export interface RefreshToken {

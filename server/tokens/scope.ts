@@ -1,5 +1,5 @@
 import type { ClientRow, ClientSettings } from '../../store/clients.ts'
-import { fieldRole, isFieldRole, REALM_ADMIN_ROLE } from '../../store/field_roles.ts'
+import { fieldRole, isFieldRole, REALM_ADMIN_ROLE } from '../../store/realms.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { JwsKey } from '../../keyring/jws.ts'
-import type { AccessTokenClaims } from './access_token_claims.ts'
+import type { AccessTokenClaims } from './claims.ts'
 
 /** A token whose signature was verified. Whether it is good is decided for every request. */
 export interface VerifiedToken {

@@ -1,11 +1,10 @@
 import type { ClientRow } from '../../store/clients.ts'
 import { parseJws, verifyJws } from '../../keyring/jws.ts'
-import type { LiveSession, SessionUser } from '../../store/live_sessions.ts'
+import type { LiveSession, SessionUser } from '../../store/sessions/live_sessions.ts'
 import type { Deps } from '../deps.ts'
 import type { ServedRealm } from '../realms/realms.ts'
-import { MAX_TOKEN_LENGTH, readAccessTokenClaims } from './access_token_claims.ts'
-import type { AccessTokenClaims } from './access_token_claims.ts'
-import { notBeforeSeconds } from './times.ts'
+import { MAX_TOKEN_LENGTH, notBeforeSeconds, readAccessTokenClaims } from './claims.ts'
+import type { AccessTokenClaims } from './claims.ts'
 import { tokenDigest } from './verified_tokens.ts'
 
 /** A token that is good at this moment, with the rows that it was compared with. */

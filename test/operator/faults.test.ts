@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Deposed } from '../../store/operator_epoch.ts'
+import { Deposed } from '../../store/operator/epoch.ts'
 import { client, password, realm, user } from './manifests.ts'
 import { eventually, operatorUnderTest } from './operator_under_test.ts'
 import type { OperatorUnderTest } from './operator_under_test.ts'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { deleteClient, findClient, upsertClient } from '../../store/clients.ts'
-import { listDecisions, recordDecision } from '../../store/decisions.ts'
+import { listDecisions, recordDecision } from '../../store/operator/decisions.ts'
 import { acceptKeyLoss, listKeyVersions, recordKeyVersions } from '../../store/key_versions.ts'
-import { findLiveSessions } from '../../store/live_sessions.ts'
+import { findLiveSessions } from '../../store/sessions/live_sessions.ts'
 import { deleteRealm, findRealm, upsertRealm } from '../../store/realms.ts'
 import { beat, listLiveReplicas } from '../../store/replicas.ts'
 import {
@@ -13,8 +13,7 @@ import {
   roleHeldUntil,
 } from '../../store/role_assignments.ts'
 import { insertSession } from '../support/sessions.ts'
-import { claimSubject } from '../../store/subjects.ts'
-import { deleteUser, findUserByUsername, renewPasswordHash, upsertUser } from '../../store/users.ts'
+import { claimSubject, deleteUser, findUserByUsername, renewPasswordHash, upsertUser } from '../../store/users.ts'
 import { clientRow, newSession, realmRow, userRow } from '../support/rows.ts'
 import { describeOnEveryVersion } from './every_version.ts'
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { expect, it } from 'vitest'
 import { createPool, inTransaction, isUnavailable } from '../../store/db.ts'
-import { Deposed, inFencedTransaction, takeEpoch } from '../../store/operator_epoch.ts'
+import { Deposed, inFencedTransaction, takeEpoch } from '../../store/operator/epoch.ts'
 import { databaseLine } from '../support/database_line.ts'
 import { describeOnEveryVersion } from './every_version.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { clearLoginFailures, countLoginAttempt, sweepLoginFailures } from '../../store/login_failures.ts'
+import { clearLoginFailures, countLoginAttempt, sweepLoginFailures } from '../../store/sessions/login_failures.ts'
 import { realmRow } from '../support/rows.ts'
 import { describeOnEveryVersion } from './every_version.ts'
 

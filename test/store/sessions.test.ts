@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Db } from '../../store/db.ts'
-import { endSession, endSessions, rotateSessions, sweepSessions } from '../../store/sessions.ts'
+import { rotateSessions } from '../../store/sessions/rotation.ts'
+import type { Rotated, Rotation, RotationRefused } from '../../store/sessions/rotation.ts'
+import { endSession, endSessions, sweepSessions } from '../../store/sessions/sessions.ts'
 import { insertSession } from '../support/sessions.ts'
-import type { Rotated, Rotation, RotationRefused } from '../../store/sessions.ts'
 import { newSession } from '../support/rows.ts'
 import { describeOnEveryVersion } from './every_version.ts'
 

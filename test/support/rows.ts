@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ClientRow } from '../../store/clients.ts'
 import type { RealmRow } from '../../store/realms.ts'
-import type { NewSession } from '../../store/sessions.ts'
+import type { NewSession } from '../../store/sessions/sessions.ts'
 import type { UserRow } from '../../store/users.ts'
 
 // Rows with consistent defaults; a test gives the members that it is about.

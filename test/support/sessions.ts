@@ -1,5 +1,5 @@
 import type { Db } from '../../store/db.ts'
-import type { NewSession } from '../../store/sessions.ts'
+import type { NewSession } from '../../store/sessions/sessions.ts'
 
 /** Inserts a session, also for a subject without a user. */
 export async function insertSession(db: Db, session: NewSession): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Realm } from '../../../crds/realm.gen.ts'
-import { fieldRole, REALM_ADMIN_ROLE } from '../../../store/field_roles.ts'
+import { fieldRole, REALM_ADMIN_ROLE } from '../../../store/realms.ts'
 import { closest } from '../../../crds/validation/suggestion.ts'
 import type { Finding } from '../finding.ts'
 import { findingAt } from '../manifest.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { HOLD_MILLIS, nextState, STALE_MILLIS, INITIAL_STATE } from '../../../operator/enforcement/gap.ts'
 import type { CheckResult, EnforcementState } from '../../../operator/enforcement/gap.ts'
-import type { EnforcementRecord, PolicyIdentities } from '../../../store/approval_enforcement.ts'
+import type { EnforcementRecord, PolicyIdentities } from '../../../store/operator/approval_enforcement.ts'
 
 const ONE: PolicyIdentities = { policy: { uid: 'a', generation: 1 } }
 const EDITED: PolicyIdentities = { policy: { uid: 'a', generation: 2 } }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { withUnproven } from '../../../operator/enforcement/mark_unproven.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import type { Granted } from '../../../operator/role_assignment/granted.ts'
-import type { DecisionRow } from '../../../store/decisions.ts'
+import type { DecisionRow } from '../../../store/operator/decisions.ts'
 import { assignmentWith } from './memory_policies.ts'
 
 const SERVING: Granted = {

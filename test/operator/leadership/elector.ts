@@ -8,7 +8,7 @@ import { createApiClient } from '../../../kubernetes/api_client.ts'
 import { kubeconfigAccess } from '../../../kubernetes/kubeconfig_access.ts'
 import { createLog } from '../../../process/log.ts'
 import { createPool } from '../../../store/db.ts'
-import { inFencedTransaction, takeEpoch } from '../../../store/operator_epoch.ts'
+import { inFencedTransaction, takeEpoch } from '../../../store/operator/epoch.ts'
 
 const [kubeconfig = '', databaseUrl = '', holder = '', lease = ''] = process.argv.slice(2)
 

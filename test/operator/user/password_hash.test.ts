@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { passwordHasher } from '../../../operator/user/password_hash.ts'
-import { hashParameters } from '../../../store/stored_hash.ts'
+import { hashParameters } from '../../../store/password_hash.ts'
 
 test('a hash has valid parameters and matches its password', async () => {
   const hasher = passwordHasher(1)

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashClientSecret } from '../../../store/client_secret.ts'
-import { deleteClient } from '../../../store/clients.ts'
+import { deleteClient, hashClientSecret } from '../../../store/clients.ts'
 import { noteChange } from '../../../store/changes.ts'
 import { addAcme, ALICE, SHOP_SECRET, startServer } from '../../support/server.ts'
 import type { TestServer } from '../../support/server.ts'

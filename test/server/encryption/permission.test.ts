@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { fieldRole } from '../../../store/field_roles.ts'
-import type { FieldUse } from '../../../store/field_roles.ts'
+import { fieldRole } from '../../../store/realms.ts'
+import type { EncryptionField, FieldUse } from '../../../store/realms.ts'
 import { decidePermission } from '../../../server/encryption/permission.ts'
 import type { FieldCaller } from '../../../server/encryption/permission.ts'
-import type { EncryptionField } from '../../../store/realms.ts'
 
 const dob: EncryptionField = { name: 'dateOfBirth', tag: 'dob', binding: 'Realm', maxValueBytes: 4096 }
 const iban: EncryptionField = { name: 'iban', tag: 'iban', binding: 'Realm', maxValueBytes: 4096 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endSession } from '../../../store/sessions.ts'
+import { endSession } from '../../../store/sessions/sessions.ts'
 import { addAcme, ALICE, ALICE_PASSWORD, SHOP_SECRET, startServer } from '../../support/server.ts'
 import type { TestAnswer, TestServer } from '../../support/server.ts'
 

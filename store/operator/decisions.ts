@@ -1,4 +1,4 @@
-import type { Db } from './db.ts'
+import type { Db } from '../db.ts'
 
 /** A decision as the operator recorded it. */
 export interface DecisionRow {

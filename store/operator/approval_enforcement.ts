@@ -1,4 +1,4 @@
-import type { Db } from './db.ts'
+import type { Db } from '../db.ts'
 
 /** uid and generation of each object that enforces approval, by `Kind/name`. */
 export type PolicyIdentities = Record<string, { uid: string; generation: number }>

@@ -1,4 +1,5 @@
-import { isSessionId } from '../../store/sessions.ts'
+import type { TokenSettings } from '../../store/realms.ts'
+import { isSessionId } from '../../store/sessions/sessions.ts'
 
 /** In characters. A longer token is not good, even with a valid signature. */
 export const MAX_TOKEN_LENGTH = 16 * 1024
@@ -58,4 +59,17 @@ function isTexts(value: unknown): value is string[] {
 /** RFC 7519 allows fractions; this server issues none, and JSON does not hold larger numbers exactly. */
 export function isEpochSeconds(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+/** Epoch seconds, rounded down: a token never states a longer lifetime than it has. */
+export function epochSeconds(time: Date): number {
+  return Math.floor(time.getTime() / 1000)
+}
+
+/**
+ * The realm's `notBefore` in epoch seconds, 0 when there is none: a token with a lower `iat` is not good. Rounded up,
+ * because `iat` has no fractions: no token issued before that moment passes.
+ */
+export function notBeforeSeconds({ notBefore }: Pick<TokenSettings, 'notBefore'>): number {
+  return notBefore === undefined ? 0 : Math.ceil(Date.parse(notBefore) / 1000)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isFor, readAccessTokenClaims } from '../../../server/tokens/access_token_claims.ts'
+import { isFor, readAccessTokenClaims } from '../../../server/tokens/claims.ts'
 
 const payload = {
   iss: 'http://localhost:8080/auth/realms/acme',

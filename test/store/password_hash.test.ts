@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hashParameters } from '../../store/stored_hash.ts'
+import { hashParameters } from '../../store/password_hash.ts'
 
 const SALT_AND_HASH = '$c2FsdHNhbHRzYWx0c2Fs$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g'
 

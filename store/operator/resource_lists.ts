@@ -1,4 +1,4 @@
-import type { Db } from './db.ts'
+import type { Db } from '../db.ts'
 
 /** The identity of each kind's list that the rows of that kind were made from. */
 export async function listIdentities(db: Db): Promise<Map<string, string>> {

@@ -1,8 +1,7 @@
-import type { Db } from './db.ts'
+import type { Db } from '../db.ts'
+import type { UserRow } from '../users.ts'
 
-/**
- * A session with the state of its user and grants, read from the rows for each request and never cached.
- */
+/** A session with the state of its user and grants, read from the rows for each request and never cached. */
 export interface LiveSession {
   realm: string
   sid: string
@@ -18,16 +17,11 @@ export interface LiveSession {
   grantedRoles: string[]
 }
 
-export interface SessionUser {
-  subject: string
-  username: string
-  email: string | null
-  emailVerified: boolean
-  firstName: string | null
-  lastName: string | null
-  enabled: boolean
-  subjectPinned: boolean
-}
+/** What tokens, userinfo and field encryption need of a user. */
+export type SessionUser = Pick<
+  UserRow,
+  'subject' | 'username' | 'email' | 'emailVerified' | 'firstName' | 'lastName' | 'enabled' | 'subjectPinned'
+>
 
 export interface SessionKey {
   realm: string
@@ -58,7 +52,7 @@ export async function findEffectiveGrants(db: Db, realm: string, subject: string
  * order of the keys, with undefined for an unknown session.
  */
 export async function findLiveSessions(db: Db, keys: SessionKey[], now: Date): Promise<(LiveSession | undefined)[]> {
-  const { rows } = await db.query<LiveSessionRow>({
+  const { rows } = await db.query<LiveSessionRow & { ord: number }>({
     name: 'find_live_sessions',
     text: `
       select wanted.ord::integer as ord, s.realm, s.sid, s.client_id as "clientId", s.requested_scope as "requestedScope",
@@ -72,27 +66,18 @@ export async function findLiveSessions(db: Db, keys: SessionKey[], now: Date): P
     values: [keys.map(({ realm }) => realm), keys.map(({ sid }) => sid), now],
   })
   const found: (LiveSession | undefined)[] = keys.map(() => undefined)
-  for (const row of rows) found[row.ord - 1] = toLiveSession(row)
+  for (const { ord, ...row } of rows) found[ord - 1] = toLiveSession(row)
   return found
 }
 
-interface LiveSessionRow extends Omit<LiveSession, 'user'> {
-  ord: number
+/** Without a user, `subject` and all members of the user are null. */
+interface LiveSessionRow extends Omit<LiveSession, 'user'>, Omit<SessionUser, 'subject'> {
   subject: string | null
-  username: string
-  email: string | null
-  emailVerified: boolean
-  firstName: string | null
-  lastName: string | null
-  enabled: boolean
-  subjectPinned: boolean
 }
 
 function toLiveSession(row: LiveSessionRow): LiveSession {
-  const { realm, sid, clientId, requestedScope, authTime, expiresAt, ended, generation, grantedRoles } = row
-  const session = { realm, sid, clientId, requestedScope, authTime, expiresAt, ended, generation, grantedRoles }
-  if (row.subject === null) return { ...session, user: null }
-  const { subject, username, email, emailVerified, firstName, lastName, enabled, subjectPinned } = row
+  const { subject, username, email, emailVerified, firstName, lastName, enabled, subjectPinned, ...session } = row
+  if (subject === null) return { ...session, user: null }
   return {
     ...session,
     user: { subject, username, email, emailVerified, firstName, lastName, enabled, subjectPinned },

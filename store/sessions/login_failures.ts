@@ -1,6 +1,6 @@
-import type { Db } from './db.ts'
-import type { BruteForceSettings } from './realms.ts'
-import { usernameDigest } from './username.ts'
+import type { Db } from '../db.ts'
+import type { BruteForceSettings } from '../realms.ts'
+import { usernameDigest } from '../username.ts'
 
 const FORGOTTEN = `f.last_failure_at <= $3::timestamptz - make_interval(secs => $7::float8)`
 

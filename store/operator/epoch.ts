@@ -1,6 +1,6 @@
 import type { Pool, QueryResult } from 'pg'
-import { inTransaction } from './db.ts'
-import type { Db } from './db.ts'
+import { inTransaction } from '../db.ts'
+import type { Db } from '../db.ts'
 
 /** Held shared by every operator transaction and exclusively while leadership changes. */
 const LOCK = 7_271_002
