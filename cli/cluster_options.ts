@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { isPlainError, PlainError, UsageError } from '../process/plain_error.ts'
-import type { Cluster } from './kubeconfig.ts'
+import type { Cluster } from './cluster.ts'
 
 interface ClusterFlags {
   kubeconfig?: string
@@ -34,7 +34,7 @@ export async function withCluster(
   const { kubeconfig, context, namespace, asGroup: asGroups } = command.opts<ClusterFlags>()
   if (asGroups && as === undefined) throw new UsageError('--as-group needs --as, the user who is in these groups')
   // The Kubernetes client is half of what the command loads, and directories do not need it.
-  const { connectCluster } = await import('./kubeconfig.ts')
+  const { connectCluster } = await import('./cluster.ts')
   let cluster: Cluster
   try {
     cluster = connectCluster({ kubeconfig, context, namespace, as, asGroups })

@@ -1,8 +1,8 @@
 import { MERGE_PATCH } from '../kubernetes/api_client.ts'
 import { objectPath } from '../operator/source/cluster/api_names.ts'
 import { printable } from '../process/printable.ts'
-import { refusalError } from './decisions/cluster/refusal.ts'
-import type { Cluster } from './kubeconfig.ts'
+import { refusalError } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
 
 export type KeyKind = 'signing' | 'refresh'
 
@@ -18,7 +18,7 @@ export function rotationAnnotation(kind: KeyKind): string {
   return `realmkeeper.io/rotate-${kind}`
 }
 
-/** Sets the annotation. Resolves with the lines to print. Throws DecisionError when the API server refuses. */
+/** Sets the annotation. Resolves with the lines to print. Throws PlainError when the API server refuses. */
 export async function rotateKeys({ client, namespace }: Cluster, { realm, kind, now }: Rotation): Promise<string[]> {
   // With milliseconds, so that two calls within a second are two rotations.
   const annotations = { [rotationAnnotation(kind)]: now.toISOString() }

@@ -37,8 +37,8 @@ export interface OperatorSurroundings {
 /**
  * Starts the operator. It needs neither Postgres nor the API server to start: it serves its health, is not ready, and
  * waits for them. Manifests in a directory are read before it returns.
- * @throws ListenError, OperatorConfigError, KubeConfigError, LicenseKeyError, and DirectoryLocked or StateError when the
- * directory cannot be used
+ * @throws ListenError, ApiAccessError, LicenseKeyError, StateError, and PlainError for a wrong setting or when the
+ * directory is in use
  */
 export async function runOperator(
   config: OperatorConfig,

@@ -5,21 +5,16 @@ import { PlainError } from '../process/plain_error.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
 
-/** The configuration cannot be used; the message says what to change. */
-export class OperatorConfigError extends PlainError {
-  override readonly name = 'OperatorConfigError'
-}
-
-/** The kinds in the value of `--accept-empty`. Throws OperatorConfigError. */
+/** The kinds in the value of `--accept-empty`. Throws PlainError. */
 export function parseAcceptEmpty(listed: string | undefined): Kind[] {
   return (listed?.split(',') ?? []).map((text) => {
     const kind = KINDS.find((each) => each === text.trim())
-    if (!kind) throw new OperatorConfigError(`--accept-empty: must list kinds, ${KINDS.join(', ')}`)
+    if (!kind) throw new PlainError(`--accept-empty: must list kinds, ${KINDS.join(', ')}`)
     return kind
   })
 }
 
-/** The keys in the file of `--license-keys`. Throws OperatorConfigError, and LicenseKeyError for a key that is no public Ed25519 JWK. */
+/** The keys in the file of `--license-keys`. Throws PlainError, and LicenseKeyError for a key that is no public Ed25519 JWK. */
 export async function readLicenseKeys(file: string | undefined): Promise<LicenseKey[]> {
   return file === undefined ? [] : Promise.all(readJwkSet(file).map(importLicenseKey))
 }
@@ -31,7 +26,7 @@ function readJwkSet(file: string): LicenseKey[] {
   } catch (error) {
     // The parser's message would quote the file.
     const why = error instanceof SyntaxError ? 'it is not JSON' : 'it cannot be read'
-    throw new OperatorConfigError(`--license-keys ${file}: ${why}`)
+    throw new PlainError(`--license-keys ${file}: ${why}`)
   }
-  throw new OperatorConfigError(`--license-keys ${file}: it is not a JWK Set, an object with the member "keys"`)
+  throw new PlainError(`--license-keys ${file}: it is not a JWK Set, an object with the member "keys"`)
 }

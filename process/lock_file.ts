@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PlainError } from './plain_error.ts'
 import { errorCode } from './system_error.ts'
 
 const WRITE_MILLIS = 20
@@ -25,6 +27,19 @@ export async function tryLock(file: string): Promise<LockResult> {
     if (found === '' && tries < MAX_TRIES) await sleep(WRITE_MILLIS)
     else await removeLeftover(file, found)
   }
+}
+
+/**
+ * Reserves a directory for this process, and creates it if missing. Resolves with the function that releases it. Throws
+ * PlainError, which names the other process, when another process uses it.
+ * @param as the name of the lock file, and what the message calls the other process
+ */
+export async function lockDirectory(path: string, as: { file: string; holder: string }): Promise<() => Promise<void>> {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  const lock = await tryLock(join(path, as.file))
+  if (lock.release) return lock.release
+  const other = `another ${as.holder} (process ${lock.holder ?? 'unknown'})`
+  throw new PlainError(`${other} uses ${path}: end it, or choose another --state-dir`)
 }
 
 /** After the first release the lock may belong to another process. */

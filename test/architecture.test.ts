@@ -109,7 +109,7 @@ test('file names are snake_case, and no file is a barrel or a collection of help
 })
 
 // Folders that still have more files.
-const FULL_FOLDERS = ['process', 'test']
+const FULL_FOLDERS = ['test']
 const MAX_FILES = 15
 
 test(`a folder of the product has at most ${MAX_FILES} files`, () => {

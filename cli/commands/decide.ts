@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
 import { withCluster } from '../cluster_options.ts'
-import { awaitResult } from './await_result.ts'
+import { awaitResult } from '../decisions/await_result.ts'
 import {
   addDecisionOptions,
   approverInDirectory,
@@ -29,7 +29,7 @@ export function addDecideCommand(program: Command, { verb, decision, description
     if (flags.seen !== undefined && names.length !== 1) throw new UsageError('--seen needs exactly one name')
     if (directoryOf(command)) await decideOnNamed(command, names, flags, decision)
     else {
-      const { decideOnSelected } = await import('./decide_in_cluster.ts')
+      const { decideOnSelected } = await import('../decisions/cluster/decide_on_selected.ts')
       await withCluster(command, impersonated(command), async (cluster) => {
         const isDone = await decideOnSelected(cluster, {
           names,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { isPending } from '../decisions/assignment_row.ts'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
-import { assignmentText, pendingText } from './assignment_text.ts'
+import { assignmentText, pendingText } from '../decisions/assignment_text.ts'
 import { withCluster } from '../cluster_options.ts'
 import { addDecideCommand } from './decide.ts'
 import {

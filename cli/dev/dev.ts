@@ -6,7 +6,7 @@ import type { StoredObject } from '../../operator/source/directory/state/stored_
 import { readState } from '../../operator/source/directory/state/state_file.ts'
 import { childEnvironment } from '../../process/config.ts'
 import type { DevConfig } from '../../process/settings.ts'
-import { lockDirectory } from '../../process/directory_lock.ts'
+import { lockDirectory } from '../../process/lock_file.ts'
 import { listen } from '../../process/listen.ts'
 import { createLog } from '../../process/log.ts'
 import { isPlainError, PlainError } from '../../process/plain_error.ts'

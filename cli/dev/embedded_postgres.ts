@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chown, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { listen } from '../../process/listen.ts'
 import { PlainError } from '../../process/plain_error.ts'
 import { findPostgresBinaries } from './postgres_binaries.ts'
@@ -192,6 +193,11 @@ async function start(
     const log = await readFile(logFile, 'utf8').catch(() => '')
     // Another process took the port in the meantime.
     if (/could not bind|Address already in use/i.test(log) && attempt < 4) continue
+    // The sessions of a killed postmaster need a moment to end.
+    if (/pre-existing shared memory block/.test(log) && attempt < 20) {
+      await sleep(250)
+      continue
+    }
     throw new PlainError(`the embedded PostgreSQL does not start; its log (${logFile}) ends with:\n${lastLines(log)}`)
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { OperatorConfig } from '../../process/settings.ts'
-import { OperatorConfigError } from '../operator_config.ts'
+import { PlainError } from '../../process/plain_error.ts'
 import type { Origin } from './origin.ts'
 import { directorySource } from './directory/directory_source.ts'
 import { problemText } from './directory/manifests/problem.ts'
@@ -14,7 +14,7 @@ export function onDirectory(
   { log, now }: { log: Logger; now: () => Date },
 ): Origin {
   if (dir === undefined || stateDir === undefined) {
-    throw new OperatorConfigError(
+    throw new PlainError(
       '--dir and --state-dir are required together: the manifests, and the directory for their status and generated Secrets',
     )
   }

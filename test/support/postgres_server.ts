@@ -7,7 +7,7 @@ import type { EmbeddedPostgres } from '../../cli/dev/embedded_postgres.ts'
 import { findPostgresBinaries } from '../../cli/dev/postgres_binaries.ts'
 import type { PostgresBinaries } from '../../cli/dev/postgres_binaries.ts'
 import { postgresLocation } from '../../cli/dev/postgres_location.ts'
-import { lockDirectory } from '../../process/directory_lock.ts'
+import { lockDirectory } from '../../process/lock_file.ts'
 import { recordLogFile, recordSecrets } from './canary.ts'
 import type { TestProject } from 'vitest/node'
 

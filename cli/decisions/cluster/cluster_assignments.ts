@@ -5,11 +5,11 @@ import { kindPath, objectPath } from '../../../operator/source/cluster/api_names
 import { covers, statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
 import type { StatusDecision } from '../../../operator/role_assignment/status_decisions.ts'
 import { keyText } from '../../../operator/source/resource.ts'
-import type { Cluster } from '../../kubeconfig.ts'
+import { refusalError } from '../../cluster.ts'
+import type { Cluster } from '../../cluster.ts'
 import { assignmentRow, realmOf } from '../assignment_row.ts'
 import type { AssignmentObject, AssignmentRow, NamespacedName, RealmLookup, RealmObject } from '../assignment_row.ts'
-import { refusalError } from './refusal.ts'
-import { submitterOf } from './submitter.ts'
+import { submitterOf } from './field_managers.ts'
 
 export interface Selection {
   /** Undefined means every namespace. */
@@ -25,7 +25,7 @@ export interface Snapshot {
   decisions: StatusDecision[]
 }
 
-/** RoleAssignments of a cluster, oldest first. Throws DecisionError. */
+/** RoleAssignments of a cluster, oldest first. Throws PlainError. */
 export async function listAssignments(cluster: Cluster, selection: Selection, now: Date): Promise<Snapshot[]> {
   const { namespace, selector } = selection
   const request = { path: kindPath('RoleAssignment', namespace), query: { labelSelector: selector } }
@@ -38,7 +38,7 @@ export async function listAssignments(cluster: Cluster, selection: Selection, no
     .toSorted((a, b) => b.row.ageSeconds - a.row.ageSeconds)
 }
 
-/** Reads one RoleAssignment. Throws DecisionError. */
+/** Reads one RoleAssignment. Throws PlainError. */
 export async function readAssignment(cluster: Cluster, key: NamespacedName, now: Date): Promise<Snapshot> {
   const path = objectPath({ kind: 'RoleAssignment', ...key })
   const object = await cluster.client.object({ method: 'GET', path }).catch((error: unknown) => {
@@ -47,7 +47,7 @@ export async function readAssignment(cluster: Cluster, key: NamespacedName, now:
   return snapshotOf(object, await readRealms(cluster, [object]), now)
 }
 
-/** The named RoleAssignments in that order; without names, the selected ones. Throws DecisionError for an unknown name. */
+/** The named RoleAssignments in that order; without names, the selected ones. Throws PlainError for an unknown name. */
 export async function selectAssignments(
   cluster: Cluster,
   names: readonly string[],

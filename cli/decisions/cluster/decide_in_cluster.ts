@@ -6,14 +6,14 @@ import type { ApiObject } from '../../../kubernetes/api_object.ts'
 import { API_VERSION } from '../../../crds/group.ts'
 import { objectPath } from '../../../operator/source/cluster/api_names.ts'
 import { timeText } from '../../../operator/source/directory/state/stored_object.ts'
-import type { Cluster } from '../../kubeconfig.ts'
+import { refusalError } from '../../cluster.ts'
+import type { Cluster } from '../../cluster.ts'
 import type { AssignmentRow } from '../assignment_row.ts'
-import { DecisionError } from '../decision_error.ts'
-import { approverFieldManager } from './caller.ts'
+import { PlainError } from '../../../process/plain_error.ts'
+import { approverFieldManager } from './field_managers.ts'
 import { readAssignment } from './cluster_assignments.ts'
 import type { Snapshot } from './cluster_assignments.ts'
 import { differenceOf } from './difference.ts'
-import { refusalError } from './refusal.ts'
 
 export interface Decision {
   cluster: Cluster
@@ -44,7 +44,7 @@ const RESOLVE_MILLIS = 6_000
 /**
  * Writes the caller's decision on one state of a RoleAssignment by server-side apply: an entry of `status.approvals` that
  * names uid and generation. Admission refuses an entry about another state than the stored one. The caller is then shown
- * the difference and asked again. Throws DecisionError.
+ * the difference and asked again. Throws PlainError.
  */
 export async function decideInCluster(options: Decision, first: Snapshot): Promise<DecidedInCluster> {
   const { ask } = options
@@ -72,13 +72,13 @@ function hasDecided({ decisions }: Snapshot, { userName, decision }: Decision): 
   return decisions.some((one) => one.approver === userName && one.decision === decision)
 }
 
-/** Refuses an approval without effect: only an edit of the spec opens a decided assignment again. Throws DecisionError. */
+/** Refuses an approval without effect: only an edit of the spec opens a decided assignment again. Throws PlainError. */
 function refuseIneffective({ row, decisions }: Snapshot): void {
   const denied = decisions.find(({ decision }) => decision === 'Denied')
   const isFinal = row.state === 'expired' || FINAL_REASONS.has(row.ready?.reason ?? '')
   if (!denied && !isFinal) return
   const why = denied ? `denied by ${printable(denied.approver)}` : `${row.ready?.reason}: ${row.ready?.message}`
-  throw new DecisionError(`${nameOf(row)} is not approved (${why}); only an edit of its spec opens it again`)
+  throw new PlainError(`${nameOf(row)} is not approved (${why}); only an edit of its spec opens it again`)
 }
 
 const FINAL_REASONS = new Set(['Denied', 'RealmReplaced', 'SubjectReplaced'])
@@ -94,7 +94,7 @@ async function untilResolved({ cluster, decision, now }: Decision, first: Snapsh
     if (waited >= RESOLVE_MILLIS) {
       const { row } = latest
       const why = row.ready ? `${row.ready.reason}: ${row.ready.message}` : 'the operator has not reconciled it'
-      throw new DecisionError(
+      throw new PlainError(
         `${nameOf(row)} cannot be approved yet (${why}); an approval would be void now, and could be repeated ` +
           'only after an edit of spec',
       )
@@ -137,7 +137,7 @@ async function write(options: Decision, row: AssignmentRow): Promise<unknown> {
         contentType: APPLY_PATCH,
         body,
       })
-      return isAbout(object, row) ? undefined : new DecisionError(`${nameOf(row)} was changed during the write`)
+      return isAbout(object, row) ? undefined : new PlainError(`${nameOf(row)} was changed during the write`)
     } catch (error) {
       if (!isStatus(error, 409) || tries >= MAX_CONFLICTS) return error
     }
@@ -153,8 +153,8 @@ function isSameObject(one: AssignmentRow, other: AssignmentRow): boolean {
   return one.uid === other.uid && one.generation === other.generation
 }
 
-function changed(row: AssignmentRow, difference: readonly string[]): DecisionError {
-  return new DecisionError(
+function changed(row: AssignmentRow, difference: readonly string[]): PlainError {
+  return new PlainError(
     [
       `${nameOf(row)} was changed while you decided, so no decision is recorded:`,
       ...difference.map((line) => `  ${line}`),

@@ -11,7 +11,7 @@ import type { Approval, StoredResource } from '../../../operator/source/director
 import { readManifest } from '../../../operator/source/directory/manifests/manifest.ts'
 import type { ResourceManifest } from '../../../operator/source/directory/manifests/manifest.ts'
 import { isObject } from '../../../crds/validation/defaulting.ts'
-import { DecisionError } from '../decision_error.ts'
+import { PlainError } from '../../../process/plain_error.ts'
 import { getAssignment, getWritten, heldState } from './directory_assignments.ts'
 import type { WrittenAssignment } from './directory_assignments.ts'
 import { withFileLocked } from './lock_file.ts'
@@ -42,7 +42,7 @@ export interface DecidedInDirectory {
 
 /**
  * Writes a decision into the file of a RoleAssignment, as one entry of `status.approvals`; every other byte stays.
- * The entry names the uid and generation that the serving process holds. Throws DecisionError for a decision that the
+ * The entry names the uid and generation that the serving process holds. Throws PlainError for a decision that the
  * process would not count.
  */
 export async function decideInDirectory(options: DecideOptions): Promise<DecidedInDirectory> {
@@ -79,9 +79,9 @@ function entryOf({ uid, generation }: StoredResource, { approver, decision, comm
 
 function refuseApprover(held: StoredResource, { approver }: DecideOptions): void {
   const { requestedBy } = isObject(held.spec) ? held.spec : {}
-  if (approver.trim() === '') throw new DecisionError('a decision needs the name of the approver: --as NAME')
+  if (approver.trim() === '') throw new PlainError('a decision needs the name of the approver: --as NAME')
   if (typeof requestedBy !== 'string' || nameKey(approver) !== nameKey(requestedBy)) return
-  throw new DecisionError(
+  throw new PlainError(
     `RoleAssignment ${held.name} was requested by ${printable(requestedBy)}, who cannot decide on it: another user must decide`,
   )
 }
@@ -89,15 +89,15 @@ function refuseApprover(held: StoredResource, { approver }: DecideOptions): void
 function refuseStale(held: StoredResource, { file, line, manifest }: WrittenAssignment): void {
   const named = `RoleAssignment ${held.namespace}/${held.name}`
   if (held.deletionTimestamp !== undefined)
-    throw new DecisionError(`${named} is being deleted and cannot be decided on`)
+    throw new PlainError(`${named} is being deleted and cannot be decided on`)
   if (digestOf(manifest.body) === held.specDigest) return
-  throw new DecisionError(
+  throw new PlainError(
     `${file}:${line}: ${named} was edited, and "realmkeeper dev" has not accepted the edit: ` +
       'wait, or repair the problem that it reports about this file, and review the RoleAssignment again',
   )
 }
 
-/** Whether the entry changes anything. Throws DecisionError when it would not count. */
+/** Whether the entry changes anything. Throws PlainError when it would not count. */
 function changesDecisions(held: StoredResource, manifest: ResourceManifest, entry: Approval): boolean {
   const now = new Date(entry.decidedAt ?? 0)
   // Includes the decisions in the file that the serving process has not read yet.
@@ -109,12 +109,12 @@ function changesDecisions(held: StoredResource, manifest: ResourceManifest, entr
   const denied = covering.find(({ decision }) => decision === 'Denied')
   if (denied && entry.decision === 'Approved') {
     const message = `${printable(denied.approver)} has denied generation ${held.generation} of RoleAssignment ${held.name}`
-    throw new DecisionError(`${message}; only an edit of its spec opens it again`)
+    throw new PlainError(`${message}; only an edit of its spec opens it again`)
   }
   const alone = { ...manifest, status: { approvals: [entry] } }
   const [problem] = applyDecisions(present, alone, now)?.problems ?? []
   if (problem)
-    throw new DecisionError(`the decision on RoleAssignment ${held.name} would not count: ${problem.message}`)
+    throw new PlainError(`the decision on RoleAssignment ${held.name} would not count: ${problem.message}`)
   return true
 }
 
@@ -124,13 +124,13 @@ function write({ file, text, document, manifest }: WrittenAssignment, entry: App
   const path = realpathSync(file)
   const present = readText(path)
   if (present.problem !== undefined || present.text !== text) {
-    throw new DecisionError(`${file} changed meanwhile; nothing was written: try again`)
+    throw new PlainError(`${file} changed meanwhile; nothing was written: try again`)
   }
   const { mode } = statSync(path)
   try {
     replaceFile(path, text.slice(0, document.start) + spliced + text.slice(document.end), { mode: mode & 0o7777 })
   } catch (error) {
-    throw new DecisionError(`${file} cannot be written (${errorCode(error)}); nothing was changed`, { cause: error })
+    throw new PlainError(`${file} cannot be written (${errorCode(error)}); nothing was changed`, { cause: error })
   }
 }
 

@@ -14,7 +14,7 @@ import type { Problem } from '../../../operator/source/directory/manifests/probl
 import { readState } from '../../../operator/source/directory/state/state_file.ts'
 import { assignmentRow } from '../assignment_row.ts'
 import type { AssignmentRow, RealmLookup, RealmObject } from '../assignment_row.ts'
-import { DecisionError } from '../decision_error.ts'
+import { PlainError } from '../../../process/plain_error.ts'
 
 /** A RoleAssignment in a file. */
 export interface WrittenAssignment {
@@ -39,7 +39,7 @@ export interface DirectoryOptions {
   now: Date
 }
 
-/** The RoleAssignments of a directory, oldest first. Throws DecisionError when no process serves the directory. */
+/** The RoleAssignments of a directory, oldest first. Throws PlainError when no process serves the directory. */
 export async function listAssignments(options: DirectoryOptions): Promise<AssignmentRow[]> {
   const { directory, stateDir, namespace } = options
   const held = heldState(stateDir)
@@ -50,7 +50,7 @@ export async function listAssignments(options: DirectoryOptions): Promise<Assign
     .toSorted((a, b) => b.ageSeconds - a.ageSeconds)
 }
 
-/** One RoleAssignment. Throws DecisionError, with a similar name. */
+/** One RoleAssignment. Throws PlainError, with a similar name. */
 export async function readAssignment(options: DirectoryOptions & { name: string }): Promise<AssignmentRow> {
   const held = heldState(options.stateDir)
   const assignment = getAssignment(held, options)
@@ -58,11 +58,11 @@ export async function readAssignment(options: DirectoryOptions & { name: string 
   return rowOf(assignment, held, byKey, options.now)
 }
 
-/** The resources of the process that serves the directory. Throws DecisionError when it has no state yet. */
+/** The resources of the process that serves the directory. Throws PlainError when it has no state yet. */
 export function heldState(stateDir: string): ReadonlyMap<string, StoredObject> {
   const state = readState(stateDir)
   if (state) return state.objects
-  throw new DecisionError(
+  throw new PlainError(
     `no state in ${stateDir}: start "realmkeeper dev" on the directory first, or name its --state-dir`,
   )
 }
@@ -73,7 +73,7 @@ function heldAssignments(held: ReadonlyMap<string, StoredObject>): StoredResourc
   return assignments.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
 }
 
-/** The RoleAssignment of a name. Throws DecisionError, with a similar name. */
+/** The RoleAssignment of a name. Throws PlainError, with a similar name. */
 export function getAssignment(
   held: ReadonlyMap<string, StoredObject>,
   { namespace, name }: AssignmentName,
@@ -84,21 +84,21 @@ export function getAssignment(
   if (only && found.length === 1) return only
   if (only) {
     const namespaces = found.map((one) => one.namespace).join(', ')
-    throw new DecisionError(
+    throw new PlainError(
       `RoleAssignment ${name} is in several namespaces; add --namespace with one of ${namespaces}`,
     )
   }
 
   const elsewhere = all.find((one) => one.name === name)
   if (elsewhere) {
-    throw new DecisionError(
+    throw new PlainError(
       `no RoleAssignment ${name} in namespace ${namespace}; there is one in ${elsewhere.namespace}`,
     )
   }
   const suggestion = closest(name, [...new Set(all.map((one) => one.name))])
   const hint =
     suggestion === undefined ? '; "realmkeeper pending" lists the RoleAssignments' : `; did you mean ${suggestion}?`
-  throw new DecisionError(`no RoleAssignment ${namespace === undefined ? '' : `${namespace}/`}${name}${hint}`)
+  throw new PlainError(`no RoleAssignment ${namespace === undefined ? '' : `${namespace}/`}${name}${hint}`)
 }
 
 /** Reads every RoleAssignment in the files of a directory, by key, and the problems of files. */
@@ -128,14 +128,14 @@ export async function writtenAssignments(
   return { byKey, problems: index.problems }
 }
 
-/** The document of a held RoleAssignment. Throws DecisionError when it is in no file that can be read. */
+/** The document of a held RoleAssignment. Throws PlainError when it is in no file that can be read. */
 export async function getWritten(directory: string, held: StoredResource): Promise<WrittenAssignment> {
   const { byKey, problems } = await writtenAssignments(directory)
   const written = byKey.get(keyText(held))
   const broken = problems.find(({ file, blocksDeletion }) => blocksDeletion && (!written || written.file === file))
-  if (broken) throw new DecisionError(`${problemText(broken)} (repair it first)`)
+  if (broken) throw new PlainError(`${problemText(broken)} (repair it first)`)
   if (written) return written
-  throw new DecisionError(`RoleAssignment ${held.namespace}/${held.name} is in no file of ${directory}`)
+  throw new PlainError(`RoleAssignment ${held.namespace}/${held.name} is in no file of ${directory}`)
 }
 
 function rowOf(

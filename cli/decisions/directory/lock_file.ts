@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tryLock } from '../../../process/lock_file.ts'
-import { DecisionError } from '../decision_error.ts'
+import { PlainError } from '../../../process/plain_error.ts'
 
 const WAIT_MILLIS = 20
 const MAX_WAITS = 500
@@ -12,7 +12,7 @@ const MAX_WAITS = 500
 /**
  * Runs something while no other process of this user changes the same file, so that two decisions at the same time do
  * not overwrite each other. The lock is a temporary file, because the directory of the file is watched. Throws
- * DecisionError when it waits too long.
+ * PlainError when it waits too long.
  */
 export async function withFileLocked<Result>(file: string, run: () => Promise<Result>): Promise<Result> {
   const digest = createHash('sha256').update(realpathSync(file)).digest('hex').slice(0, 32)
@@ -27,7 +27,7 @@ export async function withFileLocked<Result>(file: string, run: () => Promise<Re
       }
     }
     if (waits === MAX_WAITS)
-      throw new DecisionError(`${file} is being changed by process ${lock.holder}: try again later`)
+      throw new PlainError(`${file} is being changed by process ${lock.holder}: try again later`)
     await sleep(WAIT_MILLIS)
   }
 }

@@ -4,7 +4,7 @@ import { isObject } from '../../../crds/validation/defaulting.ts'
 import { canonicalText } from '../../../process/canonical_json.ts'
 import { YAML_OPTIONS } from '../../../operator/source/directory/manifests/documents.ts'
 import type { Approval } from '../../../operator/source/directory/state/stored_object.ts'
-import { DecisionError } from '../decision_error.ts'
+import { PlainError } from '../../../process/plain_error.ts'
 import { blockEntry, flowEntry } from './entry_text.ts'
 
 interface Splice {
@@ -15,7 +15,7 @@ interface Splice {
 
 /**
  * The text of a document (or of several, of which `isTarget` picks one) with an entry in `status.approvals`: in the
- * place of the entry of the same approver, else after the last. Every other byte stays. Throws DecisionError where the
+ * place of the entry of the same approver, else after the last. Every other byte stays. Throws PlainError where the
  * document is written in a way that cannot be spliced safely.
  */
 export function withApproval(text: string, isTarget: (value: unknown) => boolean, entry: Approval): string {
@@ -185,8 +185,8 @@ function withEntry(value: unknown, entry: Approval): unknown {
   return { ...object, status: { ...status, approvals } }
 }
 
-function unsafe(why: string): DecisionError {
-  return new DecisionError(
+function unsafe(why: string): PlainError {
+  return new PlainError(
     `the decision cannot be added without changing the rest of the file: ${why}; write status.approvals as a plain list`,
   )
 }

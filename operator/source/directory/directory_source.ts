@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { lockDirectory } from '../../../process/directory_lock.ts'
+import { lockDirectory } from '../../../process/lock_file.ts'
 import { KINDS, keyText } from '../resource.ts'
 import type { ResourceKey } from '../resource.ts'
 import type { ResourceEvent, ResourceSource, SecretName } from '../resource_source.ts'
@@ -39,7 +39,7 @@ export interface DirectorySource extends ResourceSource {
 /**
  * A folder of YAML files that behaves like an API server. A file has any number of documents, Secrets and Namespaces
  * included; other kinds are ignored. `start` rejects with StateError when the directory or the state cannot be used,
- * and with DirectoryLocked while another process uses the state.
+ * and with PlainError while another process uses the state.
  */
 export function directorySource(options: DirectoryOptions): DirectorySource {
   const { directory, stateDir, now, randomUid = randomUUID, pollMilliseconds = 500 } = options

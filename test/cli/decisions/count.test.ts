@@ -4,7 +4,7 @@ import type { AssignmentObject, AssignmentRow, RealmObject } from '../../../cli/
 import { listAssignments as listInCluster } from '../../../cli/decisions/cluster/cluster_assignments.ts'
 import { listAssignments, readAssignment } from '../../../cli/decisions/directory/directory_assignments.ts'
 import { decide } from '../../../operator/role_assignment/decide.ts'
-import type { Cluster } from '../../../cli/kubeconfig.ts'
+import type { Cluster } from '../../../cli/cluster.ts'
 import type { DecisionResult } from '../../../operator/role_assignment/decision.ts'
 import { statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
 import { assignment, key, realm } from '../../operator/source/conformance.ts'

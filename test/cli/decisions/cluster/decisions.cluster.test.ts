@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readUserName } from '../../../../cli/decisions/cluster/caller.ts'
 import { readAssignment } from '../../../../cli/decisions/cluster/cluster_assignments.ts'
 import { decideInCluster } from '../../../../cli/decisions/cluster/decide_in_cluster.ts'
-import { connectCluster } from '../../../../cli/kubeconfig.ts'
+import { connectCluster, readUserName } from '../../../../cli/cluster.ts'
 import { decisionsWorld, NAMESPACE, pathOf, removedAfter } from './world.ts'
 import type { DecisionsWorld } from './world.ts'
 

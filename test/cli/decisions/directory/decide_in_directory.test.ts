@@ -141,7 +141,7 @@ describe('a decision that would not count is refused', () => {
   ])('%s', async (_what, given, message) => {
     const world = await worldWithRequests()
     await expect(decideInDirectory(options(world, given))).rejects.toMatchObject({
-      name: 'DecisionError',
+      name: 'PlainError',
       message: expect.stringContaining(message),
     })
     expect(readFileSync(join(world.directory, FILE), 'utf8')).toBe(TEXT)

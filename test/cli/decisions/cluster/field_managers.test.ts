@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { approverFieldManager } from '../../../../cli/decisions/cluster/caller.ts'
-import { submitterOf } from '../../../../cli/decisions/cluster/submitter.ts'
+import { approverFieldManager, submitterOf } from '../../../../cli/decisions/cluster/field_managers.ts'
 
 const wrote = (manager: string, field = 'f:requestedBy') => ({
   manager,

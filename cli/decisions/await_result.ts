@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AssignmentRow } from '../decisions/assignment_row.ts'
+import type { AssignmentRow } from './assignment_row.ts'
 
 const POLL_MILLIS = 100
 /** The operator reads a directory every 500 ms. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ManagedFields } from '../../../kubernetes/api_object.ts'
 import { printable } from '../../../process/printable.ts'
 
@@ -19,4 +20,12 @@ export function submitterOf(managedFields: readonly ManagedFields[]): string | u
   if (authors.length === 0) return 'an unknown client'
   const others = authors.map(({ manager = '' }) => manager || 'a nameless client').filter((name) => !KUBECTL.test(name))
   return others.length === 0 ? undefined : printable(others.join(', '))
+}
+
+/**
+ * A field manager for each approver: under a shared one, the apply of a second approver would remove the entry of the
+ * first.
+ */
+export function approverFieldManager(userName: string): string {
+  return `realmkeeper-approver-${createHash('sha256').update(userName).digest('hex').slice(0, 16)}`
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { assignmentText, pendingText } from '../../cli/commands/assignment_text.ts'
-import type { AssignmentRow } from '../../cli/decisions/assignment_row.ts'
+import { assignmentText, pendingText } from '../../../cli/decisions/assignment_text.ts'
+import type { AssignmentRow } from '../../../cli/decisions/assignment_row.ts'
 
 const row: AssignmentRow = {
   namespace: 'quickstart',

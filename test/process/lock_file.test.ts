@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { lockDirectory } from '../../process/directory_lock.ts'
+import { lockDirectory } from '../../process/lock_file.ts'
 
 describe('a directory', () => {
   let path: string

@@ -1,4 +1,4 @@
-import type { AssignmentRow } from '../decisions/assignment_row.ts'
+import type { AssignmentRow } from './assignment_row.ts'
 import { columns } from '../dev/ready_table.ts'
 
 /** The table that `pending` prints. */
