@@ -26,11 +26,11 @@ function append(name: string, before: string[] = []): string[] {
 }
 
 /** Connects to the cluster that the options select, passes it to `use`, and closes it. Throws PlainError. */
-export async function withCluster(
+export async function withCluster<Result>(
   command: Command,
   as: string | undefined,
-  use: (cluster: Cluster) => Promise<void>,
-): Promise<void> {
+  use: (cluster: Cluster) => Promise<Result>,
+): Promise<Result> {
   const { kubeconfig, context, namespace, asGroup: asGroups } = command.opts<ClusterFlags>()
   if (asGroups && as === undefined) throw new UsageError('--as-group needs --as, the user who is in these groups')
   // The Kubernetes client is half of what the command loads, and directories do not need it.
@@ -44,7 +44,7 @@ export async function withCluster(
     throw new PlainError(message, { cause: error })
   }
   try {
-    await use(cluster)
+    return await use(cluster)
   } finally {
     cluster.close()
   }

@@ -1,50 +1,31 @@
 import type { Command } from 'commander'
+import { UsageError } from '../../process/plain_error.ts'
+import { withCluster } from '../cluster_options.ts'
 import { isPending } from '../decisions/assignment_row.ts'
 import type { AssignmentRow } from '../decisions/assignment_row.ts'
 import { assignmentText, pendingText } from '../decisions/assignment_text.ts'
-import { withCluster } from '../cluster_options.ts'
-import { addDecideCommand } from './decide.ts'
-import {
-  addDecisionOptions,
-  directoryOf,
-  impersonated,
-  requireNamesOrSelector,
-  resourceName,
-  selectionOf,
-} from './decision_options.ts'
-import type { Output, WhereFlags } from './decision_options.ts'
+import { addDecisionOptions, loginName, placeOf, requireNamesOrSelector, resourceName } from '../decisions/options.ts'
+import type { DecideFlags, SelectFlags } from '../decisions/options.ts'
 
 /** The commands for approvers: `pending`, `show`, `approve` and `deny`. */
 export function addDecisionCommands(program: Command): void {
   addPending(program)
   addShow(program)
-  addDecideCommand(program, {
-    verb: 'approve',
-    decision: 'Approved',
-    description: 'approve the present version of RoleAssignments; an edit needs a new approval',
-  })
-  addDecideCommand(program, {
-    verb: 'deny',
-    decision: 'Denied',
-    description: 'deny RoleAssignments; they stay denied until their author edits them',
-  })
+  const approve = program
+    .command('approve')
+    .description('approve the current version of RoleAssignments; after an edit they need a new approval')
+  addDecision(approve, 'Approved')
+  const deny = program
+    .command('deny')
+    .description('deny RoleAssignments; they stay denied until their author edits them')
+  addDecision(deny, 'Denied')
 }
 
 function addPending(program: Command): void {
   const command = program.command('pending').description('list the RoleAssignments that are not granted yet')
-  addDecisionOptions(command).action(async (flags: WhereFlags) => {
-    const where = directoryOf(command)
-    if (where) {
-      const { listAssignments } = await import('../decisions/directory/directory_assignments.ts')
-      const rows = await listAssignments({ ...where, namespace: flags.namespace, now: new Date() })
-      print(rows.filter(isPending), flags.output, pendingText)
-      return
-    }
-    await withCluster(command, impersonated(command), async (cluster) => {
-      const { listAssignments } = await import('../decisions/cluster/cluster_assignments.ts')
-      const all = await listAssignments(cluster, selectionOf(cluster, flags), new Date())
-      print(all.map(({ row }) => row).filter(isPending), flags.output, pendingText)
-    })
+  addDecisionOptions(command).action(async (flags: SelectFlags) => {
+    const rows = (await readRows(command, [], flags)).filter(isPending)
+    print(rows, flags, () => pendingText(rows))
   })
 }
 
@@ -53,34 +34,56 @@ function addShow(program: Command): void {
     .command('show')
     .description('show RoleAssignments: the requested roles, what an approval changes, and the decisions')
     .argument('[name...]', 'names of RoleAssignments')
-  addDecisionOptions(command).action(async (names: string[], flags: WhereFlags) => {
+  addDecisionOptions(command).action(async (names: string[], flags: SelectFlags) => {
     requireNamesOrSelector(names, flags)
-    const rows: AssignmentRow[] = []
-    const where = directoryOf(command)
-    if (where) {
-      const { readAssignment } = await import('../decisions/directory/directory_assignments.ts')
-      for (const name of names) {
-        rows.push(await readAssignment({ ...where, name, namespace: flags.namespace, now: new Date() }))
-      }
-    } else {
-      await withCluster(command, impersonated(command), async (cluster) => {
-        const { selectAssignments } = await import('../decisions/cluster/cluster_assignments.ts')
-        const seen = await selectAssignments(cluster, names, selectionOf(cluster, flags), new Date())
-        rows.push(...seen.map(({ row }) => row))
-      })
-    }
-    const place = where ? 'directory' : 'cluster'
+    const rows = await readRows(command, names, flags)
+    const place = placeOf(command).served ? 'directory' : 'cluster'
     const text = () => rows.map((row) => assignmentText(row, place)).join('\n\n')
-    print(names.length === 1 ? (rows[0] ?? rows) : rows, flags.output, text)
+    print(rows, flags, text, names.length === 1)
   })
 }
 
-function print<Rows extends AssignmentRow | AssignmentRow[]>(
-  rows: Rows,
-  output: Output,
-  asText: (rows: Rows) => string,
-): void {
-  if (output === 'json') console.log(JSON.stringify(rows, undefined, 2))
-  else if (output === 'text') console.log(asText(rows))
-  else for (const row of Array.isArray(rows) ? rows : [rows]) console.log(resourceName(row))
+function addDecision(command: Command, decision: 'Approved' | 'Denied'): void {
+  command
+    .argument('[name...]', 'names of RoleAssignments')
+    .option('--comment <text>', 'comment to store with the decision')
+    .option('-y, --yes', 'do not ask; refuse RoleAssignments that change in the meantime')
+    .option('--seen <version>', 'refuse unless this is still the version that "show" prints as seen; cluster only')
+    .option('--no-wait', 'do not wait until the operator has reconciled the decision')
+  addDecisionOptions(command).action(async (names: string[], flags: DecideFlags) => {
+    requireNamesOrSelector(names, flags)
+    if (flags.seen !== undefined && names.length !== 1) throw new UsageError('--seen needs exactly one name')
+    const { served, as } = placeOf(command)
+    if (served) {
+      const { decideOnNamed } = await import('../decisions/directory/decide_on_named.ts')
+      await decideOnNamed(served, names, { approver: as ?? loginName(), decision }, flags)
+      return
+    }
+    const { decideOnSelected } = await import('../decisions/cluster/decide_on_selected.ts')
+    const isDone = await withCluster(command, as, (cluster) => decideOnSelected(cluster, names, decision, flags))
+    if (!isDone) process.exitCode = 1
+  })
+}
+
+/** The RoleAssignments of these names, or without names all that the options select. */
+async function readRows(command: Command, names: readonly string[], flags: SelectFlags): Promise<AssignmentRow[]> {
+  const { served, as } = placeOf(command)
+  const now = new Date()
+  if (!served) {
+    const { selectAssignments } = await import('../decisions/cluster/cluster_assignments.ts')
+    return withCluster(command, as, async (cluster) => {
+      const found = await selectAssignments(cluster, names, flags, now)
+      return found.map(({ row }) => row)
+    })
+  }
+  const { listAssignments, readAssignment } = await import('../decisions/directory/directory_assignments.ts')
+  const { namespace } = flags
+  if (names.length === 0) return listAssignments({ ...served, namespace, now })
+  return Promise.all(names.map((name) => readAssignment({ ...served, namespace, name, now })))
+}
+
+function print(rows: AssignmentRow[], { output }: SelectFlags, text: () => string, isSingle = false): void {
+  if (output === 'text') console.log(text())
+  else if (output === 'json') console.log(JSON.stringify(isSingle ? rows[0] : rows, undefined, 2))
+  else for (const row of rows) console.log(resourceName(row))
 }

@@ -11,11 +11,11 @@ import { assignmentRow, realmOf } from '../assignment_row.ts'
 import type { AssignmentObject, AssignmentRow, NamespacedName, RealmLookup, RealmObject } from '../assignment_row.ts'
 import { submitterOf } from './field_managers.ts'
 
+/** Which RoleAssignments: those of the cluster's default namespace, unless `allNamespaces`. */
 export interface Selection {
-  /** Undefined means every namespace. */
-  namespace: string | undefined
+  allNamespaces?: true
   /** As kubectl's `-l`. */
-  selector?: string | undefined
+  selector?: string
 }
 
 /** One state of a RoleAssignment. */
@@ -27,7 +27,8 @@ export interface Snapshot {
 
 /** RoleAssignments of a cluster, oldest first. Throws PlainError. */
 export async function listAssignments(cluster: Cluster, selection: Selection, now: Date): Promise<Snapshot[]> {
-  const { namespace, selector } = selection
+  const { allNamespaces, selector } = selection
+  const namespace = allNamespaces ? undefined : cluster.namespace
   const request = { path: kindPath('RoleAssignment', namespace), query: { labelSelector: selector } }
   const { objects } = await listAll(cluster.client, request).catch((error: unknown) => {
     throw refusalError(namespace === undefined ? 'RoleAssignments' : `RoleAssignments of namespace ${namespace}`, error)
@@ -55,7 +56,7 @@ export async function selectAssignments(
   now: Date,
 ): Promise<Snapshot[]> {
   if (names.length === 0) return listAssignments(cluster, selection, now)
-  const namespace = selection.namespace ?? cluster.namespace
+  const { namespace } = cluster
   const found: Snapshot[] = []
   for (const name of new Set(names.map(withoutKind))) {
     found.push(await readAssignment(cluster, { namespace, name }, now))

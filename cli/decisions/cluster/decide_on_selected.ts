@@ -2,7 +2,6 @@ import { createInterface } from 'node:readline'
 import { isPending } from '../assignment_row.ts'
 import type { AssignmentRow } from '../assignment_row.ts'
 import { readAssignment, selectAssignments } from './cluster_assignments.ts'
-import type { Selection } from './cluster_assignments.ts'
 import { decideInCluster } from './decide_in_cluster.ts'
 import type { DecidedInCluster, Decision } from './decide_in_cluster.ts'
 import { readUserName } from '../../cluster.ts'
@@ -10,31 +9,28 @@ import type { Cluster } from '../../cluster.ts'
 import { isPlainError, PlainError } from '../../../process/plain_error.ts'
 import { assignmentText, seenVersion } from '../assignment_text.ts'
 import { awaitResult } from '../await_result.ts'
-import { resourceName } from '../../commands/decision_options.ts'
-import type { DecideFlags, Verb } from '../../commands/decision_options.ts'
-
-export interface Selected {
-  names: readonly string[]
-  selection: Selection
-  decision: Verb['decision']
-  flags: DecideFlags
-}
+import { resourceName } from '../options.ts'
+import type { DecideFlags } from '../options.ts'
 
 /**
  * Decides on the named RoleAssignments, or on the selected ones that are pending, one after the other. A refusal does not
  * stop the others. Resolves with whether all were decided.
  */
-export async function decideOnSelected(cluster: Cluster, selected: Selected): Promise<boolean> {
-  const { names, selection, decision, flags } = selected
+export async function decideOnSelected(
+  cluster: Cluster,
+  names: readonly string[],
+  decision: Decision['decision'],
+  flags: DecideFlags,
+): Promise<boolean> {
   const userName = await readUserName(cluster)
-  const found = await selectAssignments(cluster, names, selection, new Date())
-  const meant = names.length > 0 ? found : found.filter(({ row }) => isPending(row))
-  if (meant.length === 0) {
+  const found = await selectAssignments(cluster, names, flags, new Date())
+  const selected = names.length > 0 ? found : found.filter(({ row }) => isPending(row))
+  if (selected.length === 0) {
     console.error('realmkeeper: no pending RoleAssignment has these labels')
     return false
   }
 
-  const other = meant.find(({ row }) => flags.seen !== undefined && seenVersion(row) !== flags.seen)
+  const other = selected.find(({ row }) => flags.seen !== undefined && seenVersion(row) !== flags.seen)
   if (other) {
     throw new PlainError(
       `RoleAssignment ${other.row.namespace}/${other.row.name} is ${seenVersion(other.row)} now, not the version in --seen: ` +
@@ -56,10 +52,10 @@ export async function decideOnSelected(cluster: Cluster, selected: Selected): Pr
   }
   const decided: DecidedInCluster[] = []
   let isDone = true
-  for (const seen of meant) {
+  for (const snapshot of selected) {
     if (isStopped) break
     try {
-      const one = await decideInCluster(options, seen)
+      const one = await decideInCluster(options, snapshot)
       decided.push(one)
       if (flags.output === 'text') console.log(sentenceOf(one, options))
       if (flags.output === 'name' && one.outcome !== 'declined') console.log(resourceName(one.row))
@@ -110,7 +106,7 @@ function sentenceOf({ outcome, row }: DecidedInCluster, { userName, decision }: 
 async function confirmOnTerminal(
   row: AssignmentRow,
   difference: string[],
-  decision: Verb['decision'],
+  decision: Decision['decision'],
   stop: () => void,
 ): Promise<boolean> {
   const changed = difference.length === 0 ? [] : ['It changed since it was shown:', ...difference.map(indented), '']

@@ -88,8 +88,7 @@ function refuseApprover(held: StoredResource, { approver }: DecideOptions): void
 
 function refuseStale(held: StoredResource, { file, line, manifest }: WrittenAssignment): void {
   const named = `RoleAssignment ${held.namespace}/${held.name}`
-  if (held.deletionTimestamp !== undefined)
-    throw new PlainError(`${named} is being deleted and cannot be decided on`)
+  if (held.deletionTimestamp !== undefined) throw new PlainError(`${named} is being deleted and cannot be decided on`)
   if (digestOf(manifest.body) === held.specDigest) return
   throw new PlainError(
     `${file}:${line}: ${named} was edited, and "realmkeeper dev" has not accepted the edit: ` +
@@ -113,8 +112,7 @@ function changesDecisions(held: StoredResource, manifest: ResourceManifest, entr
   }
   const alone = { ...manifest, status: { approvals: [entry] } }
   const [problem] = applyDecisions(present, alone, now)?.problems ?? []
-  if (problem)
-    throw new PlainError(`the decision on RoleAssignment ${held.name} would not count: ${problem.message}`)
+  if (problem) throw new PlainError(`the decision on RoleAssignment ${held.name} would not count: ${problem.message}`)
   return true
 }
 
@@ -124,7 +122,7 @@ function write({ file, text, document, manifest }: WrittenAssignment, entry: App
   const path = realpathSync(file)
   const present = readText(path)
   if (present.problem !== undefined || present.text !== text) {
-    throw new PlainError(`${file} changed meanwhile; nothing was written: try again`)
+    throw new PlainError(`${file} changed in the meantime; nothing was written: try again`)
   }
   const { mode } = statSync(path)
   try {

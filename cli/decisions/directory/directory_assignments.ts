@@ -84,16 +84,12 @@ export function getAssignment(
   if (only && found.length === 1) return only
   if (only) {
     const namespaces = found.map((one) => one.namespace).join(', ')
-    throw new PlainError(
-      `RoleAssignment ${name} is in several namespaces; add --namespace with one of ${namespaces}`,
-    )
+    throw new PlainError(`RoleAssignment ${name} is in several namespaces; add --namespace with one of ${namespaces}`)
   }
 
   const elsewhere = all.find((one) => one.name === name)
   if (elsewhere) {
-    throw new PlainError(
-      `no RoleAssignment ${name} in namespace ${namespace}; there is one in ${elsewhere.namespace}`,
-    )
+    throw new PlainError(`no RoleAssignment ${name} in namespace ${namespace}; there is one in ${elsewhere.namespace}`)
   }
   const suggestion = closest(name, [...new Set(all.map((one) => one.name))])
   const hint =

@@ -26,8 +26,7 @@ export async function withFileLocked<Result>(file: string, run: () => Promise<Re
         await lock.release()
       }
     }
-    if (waits === MAX_WAITS)
-      throw new PlainError(`${file} is being changed by process ${lock.holder}: try again later`)
+    if (waits === MAX_WAITS) throw new PlainError(`${file} is being changed by process ${lock.holder}: try again later`)
     await sleep(WAIT_MILLIS)
   }
 }

@@ -221,7 +221,7 @@ test('in a cluster, neither the requester, a second spelling, a former generatio
       approvals: [decision('Rita'), decision('ann'), decision('ANN'), decision('bea', 1), decision('dave')],
     },
   }
-  const [seen] = await listInCluster(clusterWith(object), { namespace: 'team' }, new Date())
+  const [seen] = await listInCluster(clusterWith(object), {}, new Date())
   expect(seen?.row.quorum).toEqual({ approved: 1, required: 5 })
   expect(seen?.row.decisions.map(({ notCounted }) => notCounted)).toEqual([
     'made by the requester',

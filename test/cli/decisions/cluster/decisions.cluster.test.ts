@@ -193,7 +193,7 @@ describe('decisions in a cluster', () => {
     expect((await world.read('for-cleo')).status?.approvals).toMatchObject([{ approver: 'cleo' }])
   })
 
-  test('a RoleAssignment that changes meanwhile is refused, shown again and confirmed again', async () => {
+  test('a RoleAssignment that changes in the meantime is refused, shown again and confirmed again', async () => {
     removedAfter(world, 'moving')
     await world.request('moving')
     const cluster = connectCluster({ kubeconfig: world.ann.kubeconfig, namespace: NAMESPACE })
@@ -282,19 +282,19 @@ describe('decisions in a cluster', () => {
   })
 
   test('the result of the operator is printed as soon as it is published', async () => {
-    removedAfter(world, 'told')
-    await world.request('told')
-    const approving = world.as(world.ann, ['approve', 'told', ...HERE])
-    while ((await world.read('told')).status?.approvals === undefined) await sleep(50)
-    await world.resolve('told', { reason: 'QuorumNotReached', message: '1 of 2 approvals; by ann' })
+    removedAfter(world, 'waited')
+    await world.request('waited')
+    const approving = world.as(world.ann, ['approve', 'waited', ...HERE])
+    while ((await world.read('waited')).status?.approvals === undefined) await sleep(50)
+    await world.resolve('waited', { reason: 'QuorumNotReached', message: '1 of 2 approvals; by ann' })
     expect(await approving).toEqual({
       code: 0,
       stderr: '',
       stdout:
-        'team/told approved by ann (generation 1: reader for alice)\nteam/told waiting: 1 of 2 approvals; by ann\n',
+        'team/waited approved by ann (generation 1: reader for alice)\nteam/waited waiting: 1 of 2 approvals; by ann\n',
     })
-    const silent = await world.as(world.bea, ['approve', 'told', ...HERE])
-    expect(silent.stdout).toContain('team/told written; the operator has not reconciled it yet')
+    const silent = await world.as(world.bea, ['approve', 'waited', ...HERE])
+    expect(silent.stdout).toContain('team/waited written; the operator has not reconciled it yet')
   })
 
   test('a closed request is not approved: only an edit reopens it', async () => {
@@ -358,10 +358,10 @@ describe('decisions in a cluster', () => {
       [['pending', '--dir', '.', '-A'], 2, '--all-namespaces selects a cluster'],
       [['pending', '-n', 'secret-place', '--as', 'mallory'], 1, 'cannot impersonate'],
     ]
-    for (const [args, code, said] of cases) {
+    for (const [args, code, message] of cases) {
       const result = await world.as(world.ann, args)
       expect({ args, code: result.code }).toEqual({ args, code })
-      expect(result.stderr).toContain(said)
+      expect(result.stderr).toContain(message)
     }
     const stranger = world.plane.user('stranger')
     const refused = await world.as(stranger, ['pending', ...HERE])

@@ -116,7 +116,7 @@ describe('deciding with kubectl, as docs/approving.md prints it', () => {
     const path = `${pathOf('realms', 'acme')}/status`
     const body = { status: { conditions: [{ ...lost, lastTransitionTime: '2026-01-01T00:00:00Z' }] } }
     await world.plane.admin.do('PATCH', path, body, { contentType: 'application/merge-patch+json' })
-    const told = await rotate(world.plane.admin, 'refresh')
-    expect(told.stdout).toContain(`the operator cannot rotate them now: KeyringLost: ${message}`)
+    const printed = await rotate(world.plane.admin, 'refresh')
+    expect(printed.stdout).toContain(`the operator cannot rotate them now: KeyringLost: ${message}`)
   })
 })

@@ -60,8 +60,12 @@ describe.skipIf(process.platform !== 'linux' || !existsSync(SCRIPT))('at a termi
     expect(code).toBe(1)
     expect(shown).toContain('team/left not denied')
     expect((await world.read('left')).status?.approvals).toBeUndefined()
-    const told = await atTerminal(world.ann, ['deny', 'left', '-n', NAMESPACE, '--yes', '--no-wait'], async () => 'n\n')
-    expect(told).toEqual({ code: 0, shown: 'team/left denied by ann (generation 1: reader for alice)\n' })
+    const printed = await atTerminal(
+      world.ann,
+      ['deny', 'left', '-n', NAMESPACE, '--yes', '--no-wait'],
+      async () => 'n\n',
+    )
+    expect(printed).toEqual({ code: 0, shown: 'team/left denied by ann (generation 1: reader for alice)\n' })
   })
 
   test.for(['\u0003', '\u0004'])('%j ends it, with nothing written', async (key) => {
