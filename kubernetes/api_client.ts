@@ -21,6 +21,8 @@ export interface ApiRequest {
 /** Calls an API server as one identity. Every method rejects with ApiError, or with the error of `beforeWrite`. */
 export interface ApiClient {
   object(request: ApiRequest): Promise<ApiObject>
+  /** Reads one object; undefined when there is none (404). */
+  find(request: Pick<ApiRequest, 'path' | 'accept'>): Promise<ApiObject | undefined>
   list(request: ApiRequest): Promise<ApiList>
   /** A watch: resolves when it is open. The caller closes it with `signal`. */
   stream(request: ApiRequest): Promise<IncomingMessage>
@@ -43,6 +45,8 @@ export interface ApiClientOptions {
 
 export const JSON_PATCH = 'application/json-patch+json'
 export const MERGE_PATCH = 'application/merge-patch+json'
+/** An `accept` that requests only `metadata`. */
+export const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 export const APPLY_PATCH = 'application/apply-patch+yaml'
 
 const TIMEOUT_MILLIS = 30_000
@@ -144,11 +148,21 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     return new Error(`no answer in ${timeoutMillis} ms`)
   }
 
+  async function object(request: ApiRequest): Promise<ApiObject> {
+    const body = await json(request)
+    if (hasMember(body, 'metadata')) return body
+    throw unreachable(nameOf(request), 'the answer is not an object')
+  }
+
   return {
-    async object(request) {
-      const body = await json(request)
-      if (hasMember(body, 'metadata')) return body
-      throw unreachable(nameOf(request), 'the answer is not an object')
+    object,
+    async find(request) {
+      try {
+        return await object({ ...request, method: 'GET' })
+      } catch (error) {
+        if (isStatus(error, 404)) return undefined
+        throw error
+      }
     },
     async list(request) {
       const body = await json(request)

@@ -88,38 +88,32 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
   return {
     async read({ kind, name }) {
       try {
-        return policyObject(kind, await client.object({ method: 'GET', path: `${PATHS[kind]}/${name}` }))
+        const object = await client.find({ path: `${PATHS[kind]}/${name}` })
+        return object && policyObject(kind, object)
       } catch (error) {
-        if (isStatus(error, 404)) return undefined
         if (isStatus(error, 403)) throw new ReadForbidden(`the operator may not read ${kind} ${name}`)
         throw answered(error)
       }
     },
 
     async probe() {
-      const candidates = await list(PROBE_OBJECTS).catch((error: unknown) => {
-        throw answered(error)
-      })
+      const candidates = await list(PROBE_OBJECTS).catch(throwAnswered)
       for (const candidate of candidates.filter(isAlive)) {
         const outcome = await probeOn(candidate)
         if (outcome.result !== 'none') return outcome
       }
       if (candidates.length < PROBE_OBJECTS) return { result: 'none' }
       // The first ones are all being deleted.
-      const alive = (await list().catch((error: unknown) => Promise.reject(answered(error)))).find(isAlive)
+      const alive = (await list().catch(throwAnswered)).find(isAlive)
       return alive ? probeOn(alive) : { result: 'none' }
     },
 
-    listAssignments: () => list().catch((error: unknown) => Promise.reject(answered(error))),
+    listAssignments: () => list().catch(throwAnswered),
 
     async readAssignment({ namespace, name }) {
-      try {
-        const path = objectPath({ kind: 'RoleAssignment', namespace, name })
-        return assignmentOf(await client.object({ method: 'GET', path }))
-      } catch (error) {
-        if (isStatus(error, 404)) return undefined
-        throw answered(error)
-      }
+      const path = objectPath({ kind: 'RoleAssignment', namespace, name })
+      const object = await client.find({ path }).catch(throwAnswered)
+      return object && assignmentOf(object)
     },
 
     watch(changed) {
@@ -167,6 +161,10 @@ function answered(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error
   const isSilence = [0, 401, 408, 410, 429].includes(error.status) || error.status >= 500
   return isSilence ? new NoAnswer(error.message, { cause: error }) : error
+}
+
+function throwAnswered(error: unknown): never {
+  throw answered(error)
 }
 
 function isAlive({ metadata }: RoleAssignmentResource): boolean {

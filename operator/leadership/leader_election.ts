@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import { backoffMillis, pause } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { heldRecord, isFree, releasedRecord } from './lease_record.ts'
-import type { Observed } from './lease_record.ts'
-import type { LeaseClient, StoredLease } from './lease_client.ts'
+import type { Observed, StoredLease } from './lease_record.ts'
+import type { LeaseClient } from './lease_client.ts'
 
 /** The three times of a Lease, as in client-go. */
 export interface LeaseTimes {

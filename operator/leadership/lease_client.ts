@@ -1,12 +1,7 @@
 import { isStatus } from '../../kubernetes/api_error.ts'
 import type { ApiClient } from '../../kubernetes/api_client.ts'
 import type { ApiObject } from '../../kubernetes/api_object.ts'
-import type { LeaseRecord } from './lease_record.ts'
-
-export interface StoredLease {
-  record: LeaseRecord
-  resourceVersion: string
-}
+import type { LeaseRecord, StoredLease } from './lease_record.ts'
 
 /** One Lease of a cluster. */
 export interface LeaseClient {
@@ -24,12 +19,8 @@ export function leaseClient(client: ApiClient, { namespace, name }: { namespace:
 
   return {
     async read() {
-      try {
-        return leaseOf(await client.object({ method: 'GET', path: `${path}/${name}` }))
-      } catch (error) {
-        if (isStatus(error, 404)) return undefined
-        throw error
-      }
+      const object = await client.find({ path: `${path}/${name}` })
+      return object && leaseOf(object)
     },
     async write(record, before) {
       const metadata = { namespace, name, ...(before && { resourceVersion: before.resourceVersion }) }

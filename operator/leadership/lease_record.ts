@@ -7,10 +7,13 @@ export interface LeaseRecord {
   leaseTransitions?: number
 }
 
-/** A state of the Lease, and when this process first observed it. */
-export interface Observed {
+export interface StoredLease {
   record: LeaseRecord
   resourceVersion: string
+}
+
+/** A state of the Lease, and when this process first observed it. */
+export interface Observed extends StoredLease {
   /** By this process's clock, in milliseconds. */
   at: number
 }

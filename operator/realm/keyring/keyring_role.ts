@@ -7,8 +7,7 @@ import type { Db } from '../../../store/db.ts'
 import { listRealms } from '../../../store/realms.ts'
 import { APPLY_PATCH } from '../../../kubernetes/api_client.ts'
 import type { ApiClient } from '../../../kubernetes/api_client.ts'
-import { isStatus } from '../../../kubernetes/api_error.ts'
-import { FIELD_MANAGER } from '../../source/cluster/api_names.ts'
+import { FORCED_AS_OPERATOR } from '../../source/cluster/api_names.ts'
 import { ResourceConflict } from '../../source/resource_source.ts'
 import type { SecretAccess, SecretName } from '../../source/resource_source.ts'
 
@@ -55,12 +54,7 @@ export function keyringRole({ client, namespace, clock, log }: KeyringRoleOption
   }
 
   async function read(): Promise<ReadonlySet<string>> {
-    try {
-      return namesIn(await client.object({ method: 'GET', path }))
-    } catch (error) {
-      if (isStatus(error, 404)) return new Set()
-      throw error
-    }
+    return namesIn((await client.find({ path })) ?? {})
   }
 
   async function write(names: ReadonlySet<string>): Promise<void> {
@@ -70,8 +64,7 @@ export function keyringRole({ client, namespace, clock, log }: KeyringRoleOption
       metadata: { name: KEYRING_ROLE, namespace },
       rules: rulesFor([...names]),
     }
-    const query = { fieldManager: FIELD_MANAGER, force: 'true' }
-    await client.object({ method: 'PATCH', path, query, contentType: APPLY_PATCH, body })
+    await client.object({ method: 'PATCH', path, query: FORCED_AS_OPERATOR, contentType: APPLY_PATCH, body })
     written = names
   }
 

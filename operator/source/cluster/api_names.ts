@@ -3,6 +3,10 @@ import type { Kind } from '../resource.ts'
 
 /** The field manager of everything that the operator writes to an API server. */
 export const FIELD_MANAGER = 'realmkeeper-operator'
+/** The query of a write. */
+export const AS_OPERATOR = { fieldManager: FIELD_MANAGER }
+/** The query of an apply that takes fields back which another manager took over. */
+export const FORCED_AS_OPERATOR = { ...AS_OPERATOR, force: 'true' }
 
 const PLURALS: Record<Kind, string> = {
   Realm: 'realms',

@@ -5,7 +5,7 @@ import { JSON_PATCH } from '../../../kubernetes/api_client.ts'
 import type { ApiClient } from '../../../kubernetes/api_client.ts'
 import { isNamespaceTerminating, isStatus } from '../../../kubernetes/api_error.ts'
 import type { ApiObject } from '../../../kubernetes/api_object.ts'
-import { corePath, FIELD_MANAGER } from './api_names.ts'
+import { AS_OPERATOR, corePath } from './api_names.ts'
 import type { MetadataCache } from './metadata_cache.ts'
 import { foreignManagersOf } from './received_object.ts'
 
@@ -17,12 +17,8 @@ export function clusterSecrets(options: { client: ApiClient; versions: MetadataC
     version: (name) => versions.get(name),
 
     async read(name) {
-      try {
-        return secretOf(await client.object({ method: 'GET', path: secretPath(name) }))
-      } catch (error) {
-        if (isStatus(error, 404)) return undefined
-        throw error
-      }
+      const object = await client.find({ path: secretPath(name) })
+      return object && secretOf(object)
     },
 
     async create(desired) {
@@ -80,8 +76,6 @@ export function clusterSecrets(options: { client: ApiClient; versions: MetadataC
     },
   }
 }
-
-const AS_OPERATOR = { fieldManager: FIELD_MANAGER }
 
 function secretPath({ namespace, name }: SecretName): string {
   return `${corePath('secrets', namespace)}/${encodeURIComponent(name)}`

@@ -10,7 +10,7 @@ import { loggableText } from '../../../process/loggable.ts'
 import { keyText } from '../resource.ts'
 import type { Resource, ResourceKey } from '../resource.ts'
 import type { ResourceEvent } from '../resource_source.ts'
-import { corePath, FIELD_MANAGER } from './api_names.ts'
+import { AS_OPERATOR, corePath, FIELD_MANAGER } from './api_names.ts'
 import { eventBudget } from './event_budget.ts'
 
 export interface EventRecorder {
@@ -128,5 +128,3 @@ export function eventRecorder(options: {
     },
   }
 }
-
-const AS_OPERATOR = { fieldManager: FIELD_MANAGER }

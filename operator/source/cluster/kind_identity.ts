@@ -1,3 +1,4 @@
+import { METADATA } from '../../../kubernetes/api_client.ts'
 import type { ApiClient } from '../../../kubernetes/api_client.ts'
 import { isStatus } from '../../../kubernetes/api_error.ts'
 import { isLater } from '../../../kubernetes/api_object.ts'
@@ -29,8 +30,6 @@ export interface KindIdentity {
 }
 
 type Deleted = Pick<ObjectMeta, 'deletionTimestamp'>
-
-const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 
 /** @param options.changed called with the former value when `current` changes */
 export function kindIdentity(options: {
@@ -71,10 +70,9 @@ export function kindIdentity(options: {
   async function read(): Promise<void> {
     try {
       const path = `${CRDS_PATH}/${crdName(kind)}`
-      const { metadata } = await client.object({ method: 'GET', path, accept: METADATA })
-      take(metadata, metadata.resourceVersion)
+      const metadata = (await client.find({ path, accept: METADATA }))?.metadata
+      take(metadata, metadata?.resourceVersion ?? latest)
     } catch (error) {
-      if (isStatus(error, 404)) return take(undefined, latest)
       // Without the right, objects are still received. Only the cause of a deletion is unknown.
       if (!isStatus(error, 403)) throw error
       update(() => {

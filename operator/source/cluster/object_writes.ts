@@ -7,7 +7,7 @@ import type { StatusPatch } from '../resource_source.ts'
 import { APPLY_PATCH, JSON_PATCH } from '../../../kubernetes/api_client.ts'
 import type { ApiClient } from '../../../kubernetes/api_client.ts'
 import { isFailedTest, isStatus } from '../../../kubernetes/api_error.ts'
-import { FIELD_MANAGER, objectPath } from './api_names.ts'
+import { AS_OPERATOR, FORCED_AS_OPERATOR, objectPath } from './api_names.ts'
 import type { KindCache } from './kind_cache.ts'
 import type { Received } from './received_object.ts'
 import { differences, statusWrite } from './status_apply.ts'
@@ -40,12 +40,8 @@ export function objectWrites(options: {
 
   /** Undefined when the object does not exist. */
   async function read(key: ResourceKey): Promise<Received | undefined> {
-    try {
-      return cacheOf(key.kind).merge(await client.object({ method: 'GET', path: objectPath(key) }))
-    } catch (error) {
-      if (isStatus(error, 404)) return undefined
-      throw error
-    }
+    const object = await client.find({ path: objectPath(key) })
+    return object && cacheOf(key.kind).merge(object)
   }
 
   /**
@@ -75,7 +71,7 @@ export function objectWrites(options: {
     const object = await client.object({
       method: 'PATCH',
       path: objectPath(key) + subresource,
-      query: { fieldManager: FIELD_MANAGER },
+      query: AS_OPERATOR,
       contentType: JSON_PATCH,
       body: operations,
     })
@@ -101,8 +97,7 @@ export function objectWrites(options: {
       const object = await client.object({
         method: 'PATCH',
         path: `${objectPath(key)}/status`,
-        // Takes fields back that another manager took over.
-        query: { fieldManager: FIELD_MANAGER, force: 'true' },
+        query: FORCED_AS_OPERATOR,
         contentType: APPLY_PATCH,
         body: change.apply,
       })
@@ -174,12 +169,8 @@ function guards({ metadata }: Resource): PatchOperation[] {
 }
 
 function correction({ member, value }: Difference): PatchOperation {
-  const path = pathInStatus(member)
+  const path = `/status/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`
   return value === undefined ? { op: 'remove', path } : { op: 'replace', path, value }
-}
-
-function pathInStatus(member: string): string {
-  return `/status/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
 function gone(key: ResourceKey): ResourceConflict {

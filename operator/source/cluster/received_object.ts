@@ -35,23 +35,12 @@ export function trimmed({ metadata, ...object }: Trimmed): Trimmed {
 /** Reduces an object to what the operator holds of it. */
 export function receive(kind: Kind, object: ApiObject): Received {
   const { metadata, owned = NOTHING_OWNED, spec = {}, status } = trimmed(object)
-  const { name, namespace = '', uid, resourceVersion, creationTimestamp, generation = 0 } = metadata
-  const { deletionTimestamp, finalizers, labels, annotations } = metadata
+  const { ownerReferences: _, ...kept } = metadata
+  const { namespace = '', generation = 0 } = metadata
   const resource: Resource = {
     apiVersion: API_VERSION,
     kind,
-    metadata: {
-      name,
-      namespace,
-      uid,
-      generation,
-      resourceVersion,
-      creationTimestamp,
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(finalizers && { finalizers }),
-      ...(labels && { labels }),
-      ...(annotations && { annotations }),
-    },
+    metadata: { ...kept, namespace, generation },
     spec,
     ...(typeof status === 'object' && status !== null && { status }),
   }
