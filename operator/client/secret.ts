@@ -3,7 +3,7 @@ import type { ReconcilerDeps } from '../deps.ts'
 import { issuerOf, tokenEndpointOf } from '../../process/issuer.ts'
 import { KEYRING_LABEL } from '../../keyring/keyring.ts'
 import { NotYet } from '../view/view.ts'
-import { referencedValue, sourceText, utf8 } from '../view/referenced_secret.ts'
+import { referencedValue, secretText, sourceText } from '../view/referenced_secret.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { ClientResource } from '../view/resource_types.ts'
 import type { KnownClient } from '../rows/rows.ts'
@@ -84,41 +84,30 @@ async function generatedSecret(
   // A read, because the watch may not have seen a Secret that was just created.
   const present = await secrets.read(at)
   if (!present && version) throw new NotYet(`Secret ${pathOf(at)} cannot be read at present`)
-  if (!present) return { ...unchanged(known), problem: notOwned(at) }
-  if (present.controllerUid !== client.metadata.uid || present.labels[KEYRING_LABEL] !== undefined) {
+  if (present?.controllerUid !== client.metadata.uid || present.labels[KEYRING_LABEL] !== undefined) {
     return { ...unchanged(known), problem: notOwned(at) }
   }
   const value = present.data[SECRET_ENTRY] ?? Buffer.from(randomBytes(32).toString('base64url'))
+  const { labels, annotations } = present
   const data = { ...present.data, ...rest, [SECRET_ENTRY]: value }
   const stored = isSame(present, data)
     ? present.version
-    : await secrets.update(asDesired(present, client, data), present.version)
+    : await secrets.update({ ...at, labels, annotations, controller: client, data }, present.version)
   return usable(value, sourceOf(stored), known, `Secret ${pathOf(at)}, entry "${SECRET_ENTRY}"`)
 }
 
 const SECRET_ENTRY = 'client_secret'
 const LABELS = { 'app.kubernetes.io/managed-by': 'realmkeeper' }
 
-function asDesired({ namespace, name, labels, annotations }: Secret, client: ClientResource, data: Secret['data']) {
-  return { namespace, name, labels, annotations, controller: client, data }
-}
-
 function isSame({ data }: Secret, desired: Secret['data']): boolean {
   return Object.entries(desired).every(([entry, bytes]) => data[entry]?.equals(bytes) === true)
 }
 
 function usable(bytes: Buffer, source: string, known: KnownClient | undefined, where: string): ResolvedClientSecret {
-  const refused = (what: string): ResolvedClientSecret => ({
-    ...unchanged(known),
-    problem: { reason: 'ClientSecretRefused', message: `the client secret ${what} (${where})` },
-  })
-  if (bytes.length > MAX_LENGTH * 4) return refused(`is longer than ${MAX_LENGTH} characters`)
-  const value = utf8(bytes)?.replace(/\r?\n$/, '')
-  if (value === undefined) return refused('is not UTF-8 text')
-  if (value.length < MIN_LENGTH) return refused(`is shorter than ${MIN_LENGTH} characters`)
-  if (value.length > MAX_LENGTH) return refused(`is longer than ${MAX_LENGTH} characters`)
-  if (value.includes('\0')) return refused('holds the character U+0000')
-  return { source, value }
+  const text = secretText(bytes, { minLength: MIN_LENGTH, maxLength: MAX_LENGTH })
+  if (text.usable) return { source, value: text.value }
+  const message = `the client secret ${text.message} (${where})`
+  return { ...unchanged(known), problem: { reason: 'ClientSecretRefused', message } }
 }
 
 function unchanged(known: KnownClient | undefined): ResolvedClientSecret {

@@ -1,7 +1,7 @@
 import { findUserByUid } from '../../store/users.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { hashParameters } from '../../store/password_hash.ts'
-import { referencedValue, sourceText, utf8 } from '../view/referenced_secret.ts'
+import { referencedValue, secretText, sourceText } from '../view/referenced_secret.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { RealmResource, UserResource } from '../view/resource_types.ts'
 import type { PasswordState } from '../rows/row_digest.ts'
@@ -17,6 +17,9 @@ export interface ResolvedPassword {
   /** Why the password of the spec cannot be used. The former one, if any, stays. */
   problem?: { reason: string; message: string }
 }
+
+/** In characters; logins accept no longer password. */
+const MAX_LENGTH = 1_024
 
 /**
  * The password that a User's row must hold. It is hashed only when the Secret has another password, or when the stored
@@ -43,9 +46,10 @@ export async function resolvePassword(
 
   const value = await referencedValue(secrets, name, ref.key)
   if (!value.found) return { ...unchanged(known), problem: { reason: value.reason, message: value.message } }
-  const read = parsePassword(value.bytes)
+  // In NFC, as logins compare it.
+  const read = secretText(value.bytes, { minLength: 1, maxLength: MAX_LENGTH, form: 'NFC' })
   if (!read.usable) {
-    const message = `${read.message} (Secret ${pathOf(name)}, entry "${ref.key}")`
+    const message = `the password ${read.message} (Secret ${pathOf(name)}, entry "${ref.key}")`
     return { ...unchanged(known), problem: { reason: 'PasswordRefused', message } }
   }
 
@@ -55,13 +59,13 @@ export async function resolvePassword(
     if (
       present?.passwordHash &&
       hashParameters(present.passwordHash) !== undefined &&
-      (await passwords.matches(present.passwordHash, read.password))
+      (await passwords.matches(present.passwordHash, read.value))
     ) {
       rows.users.amend({ ...known, mustVerify: false })
       return { ...unchanged(known), source }
     }
   }
-  const passwordHash = await passwords.hash(read.password, realm.spec.passwordHashing)
+  const passwordHash = await passwords.hash(read.value, realm.spec.passwordHashing)
   return { source, state: 'usable', write: { passwordHash, passwordChanged: known?.hasUsableHash === true } }
 }
 
@@ -83,31 +87,4 @@ function unchanged(known: KnownUser | undefined): ResolvedPassword {
 
 function none(passwordChanged: boolean): ResolvedPassword {
   return { source: null, state: 'none', write: { passwordHash: null, passwordChanged } }
-}
-
-type ParsedPassword = { usable: true; password: string; newlineDropped: boolean } | { usable: false; message: string }
-
-/** In characters; logins accept no longer password. */
-const MAX_LENGTH = 1_024
-
-/**
- * The password in an entry of a Secret, in NFC, as logins compare it. One newline at the end, which editors and `echo`
- * add, is dropped and reported. Messages do not quote the value.
- */
-function parsePassword(bytes: Buffer): ParsedPassword {
-  if (bytes.length > MAX_LENGTH * 8) return refused(TOO_LONG)
-  const text = utf8(bytes)
-  if (text === undefined) return refused('is not UTF-8 text')
-  const line = text.replace(/\r?\n$/, '')
-  const password = line.normalize('NFC')
-  if (password === '') return refused('is empty')
-  if (password.includes('\0')) return refused('holds the character U+0000')
-  if (password.length > MAX_LENGTH) return refused(TOO_LONG)
-  return { usable: true, password, newlineDropped: line !== text }
-}
-
-const TOO_LONG = `is longer than ${MAX_LENGTH} characters`
-
-function refused(what: string): ParsedPassword {
-  return { usable: false, message: `the password ${what}` }
 }

@@ -1,7 +1,7 @@
 import { KEYRING_LABEL } from '../../keyring/keyring.ts'
 import { NotYet } from './view.ts'
 import { pathOf } from './resource_types.ts'
-import type { Secret, SecretAccess, SecretName, SecretVersion } from '../source/resource_source.ts'
+import type { SecretAccess, SecretName, SecretVersion } from '../source/resource_source.ts'
 
 export type ReferencedValue =
   | { found: true; bytes: Buffer; version: SecretVersion }
@@ -13,7 +13,8 @@ export type ReferencedValue =
  */
 export async function referencedValue(secrets: SecretAccess, name: SecretName, key: string): Promise<ReferencedValue> {
   if (!secrets.version(name)) return notFound(`there is no Secret ${pathOf(name)}`)
-  const secret = await readPresent(secrets, name)
+  const secret = await secrets.read(name)
+  if (!secret) throw new NotYet(`Secret ${pathOf(name)} cannot be read now`)
   if (secret.labels[KEYRING_LABEL] !== undefined) {
     const message = `Secret ${pathOf(name)} carries the label ${KEYRING_LABEL}: keyrings cannot be referenced`
     return { found: false, reason: 'SecretRefused', message }
@@ -23,15 +24,34 @@ export async function referencedValue(secrets: SecretAccess, name: SecretName, k
   return { found: true, bytes, version: secret.version }
 }
 
-async function readPresent(secrets: SecretAccess, name: SecretName): Promise<Secret> {
-  const secret = await secrets.read(name)
-  if (!secret) throw new NotYet(`Secret ${pathOf(name)} cannot be read now`)
-  return secret
-}
-
 /** Identifies one state of one entry of a Secret. */
 export function sourceText({ uid, resourceVersion }: SecretVersion, key: string): string {
   return `${uid} ${resourceVersion} ${key}`
+}
+
+export type SecretText = { usable: true; value: string; newlineDropped: boolean } | { usable: false; message: string }
+
+/**
+ * The text in an entry of a Secret. One newline at the end, which editors and `echo` add, is dropped. Lengths are in
+ * characters, after the normalization. `message` continues a sentence that begins with the name of the value, and does
+ * not quote the value.
+ */
+export function secretText(
+  bytes: Buffer,
+  { minLength, maxLength, form }: { minLength: number; maxLength: number; form?: 'NFC' },
+): SecretText {
+  const refused = (message: string): SecretText => ({ usable: false, message })
+  const tooLong = `is longer than ${maxLength} characters`
+  // Also before the normalization, a text of `maxLength` characters has no more bytes.
+  if (bytes.length > maxLength * 8) return refused(tooLong)
+  const text = utf8(bytes)
+  if (text === undefined) return refused('is not UTF-8 text')
+  const line = text.replace(/\r?\n$/, '')
+  const value = form ? line.normalize(form) : line
+  if (value.length < minLength) return refused(minLength === 1 ? 'is empty' : `is shorter than ${minLength} characters`)
+  if (value.length > maxLength) return refused(tooLong)
+  if (value.includes('\0')) return refused('holds the character U+0000')
+  return { usable: true, value, newlineDropped: line !== text }
 }
 
 /** The bytes as text; undefined when they are not UTF-8. A byte order mark is part of the text. */
