@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../kubernetes/clock.ts'
 import type { Deposed } from '../store/operator/epoch.ts'
 import { clientReconciler } from './client/reconciler.ts'
-import { createController, queueKey } from './controller/controller.ts'
+import { createController } from './controller/controller.ts'
 import type { Controller } from './controller/controller.ts'
 import { createDispatch } from './controller/dispatch.ts'
 import type { Dispatch } from './controller/dispatch.ts'
@@ -18,6 +18,7 @@ import { userReconciler } from './user/reconciler.ts'
 import { relationIndex } from './view/relation_index.ts'
 import { clientRelations, realmRelations, roleAssignmentRelations, userRelations } from './view/relations.ts'
 import type { Relations } from './view/relations.ts'
+import { pathOf } from './view/resource_types.ts'
 import type { ResourceOf } from './view/resource_types.ts'
 import { createView } from './view/view.ts'
 
@@ -84,7 +85,7 @@ export function startControllers(options: StartControllersOptions): Controllers 
     index,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of its own kind, as the table says
     relationsOf: (resource) => (table[resource.kind].relations as (resource: Resource) => Relations)(resource),
-    enqueue: (key, lane) => controllers[key.kind].enqueue(queueKey(key), lane),
+    enqueue: (key, lane) => controllers[key.kind].enqueue(pathOf(key), lane),
   })
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it ties the kind to its reconciler
   const start = <K extends Kind>(kind: K): Controller =>
@@ -112,7 +113,7 @@ export function startControllers(options: StartControllersOptions): Controllers 
     ...dispatch,
     enqueue(...kinds) {
       for (const kind of kinds) {
-        for (const { metadata } of source.list(kind)) controllers[kind].enqueue(queueKey(metadata), 'back')
+        for (const { metadata } of source.list(kind)) controllers[kind].enqueue(pathOf(metadata), 'back')
       }
     },
     pending: () => all.map((each) => each.stats()).reduce((sum, { ready, running }) => sum + ready + running, 0),

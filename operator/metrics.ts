@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { conditionOf } from './controller/condition.ts'
 import type { QueueStats } from './controller/queue.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
@@ -76,7 +77,21 @@ export function createOperatorMetrics(
     'How long the oldest ready key has waited',
     ({ oldestMillis }) => oldestMillis / 1000,
   )
-  registry.registerMetric(resourcesGauge(source))
+  registry.registerMetric(
+    new Gauge({
+      name: 'realmkeeper_resources',
+      help: 'Resources, by the status of their condition Ready',
+      labelNames: ['kind', 'ready'],
+      registers: [],
+      collect() {
+        for (const kind of KINDS) {
+          const counts = { True: 0, False: 0, Unknown: 0 }
+          for (const resource of source.list(kind)) counts[conditionOf(resource, 'Ready')?.status ?? 'Unknown'] += 1
+          for (const [ready, count] of Object.entries(counts)) this.set({ kind, ready }, count)
+        }
+      },
+    }),
+  )
 
   return {
     registry,
@@ -84,22 +99,4 @@ export function createOperatorMetrics(
     drifted: () => drift.inc(),
     waited: (until, seconds) => waiting.observe({ until }, seconds),
   }
-}
-
-function resourcesGauge(source: ResourceSource): Gauge {
-  return new Gauge({
-    name: 'realmkeeper_resources',
-    help: 'Resources, by the status of their condition Ready',
-    labelNames: ['kind', 'ready'],
-    registers: [],
-    collect() {
-      for (const kind of KINDS) {
-        const counts = { True: 0, False: 0, Unknown: 0 }
-        for (const { status } of source.list(kind)) {
-          counts[status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'Unknown'] += 1
-        }
-        for (const [ready, count] of Object.entries(counts)) this.set({ kind, ready }, count)
-      }
-    },
-  })
 }

@@ -1,5 +1,5 @@
 import type { ClientSettings } from '../../store/clients.ts'
-import { fieldStatus, specFields } from '../realm/fields.ts'
+import { definedRoles } from '../realm/fields.ts'
 import type { ClientResource, RealmResource } from '../view/resource_types.ts'
 import { expandRoles } from '../realm/expand_roles.ts'
 
@@ -10,7 +10,8 @@ export function clientSettings({ spec }: ClientResource, realm: RealmResource, a
     grantTypes: spec.grantTypes,
     webOrigins: resolvedOrigins(spec.webOrigins ?? [], spec.redirectUris ?? []),
     fullScopeAllowed: spec.fullScopeAllowed,
-    allowedRoles: allowedRoles(spec.allowedRoles ?? [], realm),
+    // Roles that the realm does not define are left out until it does.
+    allowedRoles: expandRoles(spec.allowedRoles ?? [], definedRoles(realm)).roles,
     audiences,
     defaultScopes: spec.defaultScopes,
     optionalScopes: spec.optionalScopes ?? [],
@@ -19,12 +20,6 @@ export function clientSettings({ spec }: ClientResource, realm: RealmResource, a
     }),
     accessTokenType: spec.accessTokenType,
   }
-}
-
-/** Expanded; roles that the realm does not define are left out until it does. */
-function allowedRoles(listed: string[], realm: RealmResource): string[] {
-  const fieldRoles = fieldStatus(specFields(realm)).flatMap((field) => [field.encryptRole, field.decryptRole])
-  return expandRoles(listed, { roles: realm.spec.roles ?? [], fieldRoles }).roles
 }
 
 /** Origins as browsers send them; `+` stands for those of the redirect URIs. Private schemes have none (RFC 6454). */

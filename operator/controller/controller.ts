@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import { backoffMillis } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { loggableText } from '../../process/loggable.ts'
 import { FINALIZER } from '../../crds/group.ts'
-import { backoffMillis } from '../../kubernetes/clock.ts'
 import { Deposed } from '../../store/operator/epoch.ts'
 import type { OperatorMetrics } from '../metrics.ts'
 import { PostgresAway } from '../rows/store_access.ts'
@@ -10,9 +10,11 @@ import { keyText } from '../source/resource.ts'
 import type { Kind, Resource, ResourceKey } from '../source/resource.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
 import type { ResourceSource } from '../source/resource_source.ts'
+import { pathOf } from '../view/resource_types.ts'
 import type { NamesRealm, ResourceOf } from '../view/resource_types.ts'
 import { NotYet } from '../view/view.ts'
 import type { View } from '../view/view.ts'
+import { conditionOf } from './condition.ts'
 import { createQueue } from './queue.ts'
 import type { QueueFailure, QueueStats, WorkQueue } from './queue.ts'
 import type { Reconciler, ReconcileResult } from './reconciler.ts'
@@ -119,7 +121,7 @@ export function createController<K extends Kind>(
   /** The object was finalized, or went without its finalizer. The sweep finds the rows that remain. */
   async function gone(key: ResourceKey): Promise<undefined> {
     finalized.delete(keyText(key))
-    unsettled.delete(queueKey(key))
+    unsettled.delete(pathOf(key))
     // An incomplete list may lack objects that exist.
     if (source.completeList(kind)) await reconciler.gone?.(key)
   }
@@ -188,20 +190,15 @@ function namesRealm(resource: Resource): resource is NamesRealm {
   return resource.kind !== 'Realm'
 }
 
-function hasCurrentReady({ metadata, status }: Resource): boolean {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
-  return ready !== undefined && ready.observedGeneration === metadata.generation
+function hasCurrentReady(resource: Resource): boolean {
+  return conditionOf(resource, 'Ready')?.observedGeneration === resource.metadata.generation
 }
 
 function isReady({ conditions }: ReconcileResult): boolean {
   return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
 }
 
-/** The key of a resource in the queue of its kind. Neither name has a slash. */
-export function queueKey({ namespace, name }: Pick<ResourceKey, 'namespace' | 'name'>): string {
-  return `${namespace}/${name}`
-}
-
+/** From the text in the queue of a kind, which is `pathOf`. Neither name has a slash. */
 function parseKey(kind: Kind, text: string): ResourceKey {
   const [namespace = '', name = ''] = text.split('/')
   return { kind, namespace, name }

@@ -1,7 +1,9 @@
 import type { Kind, ResourceKey } from '../source/resource.ts'
 import type { ResourceEvent } from '../source/resource_source.ts'
-import type { ConditionState, ResourceOf } from '../view/resource_types.ts'
+import type { ResourceOf } from '../view/resource_types.ts'
 import type { View } from '../view/view.ts'
+import { falseCondition, trueCondition } from './condition.ts'
+import type { ConditionState } from './condition.ts'
 
 /**
  * Keeps the rows of one kind equal to its resources. Both methods are idempotent and level-triggered: they act on the
@@ -44,10 +46,10 @@ type Rest = Omit<ReconcileResult, 'conditions'> & { conditions?: ConditionState[
 
 /** `Ready=True`, followed by further conditions. */
 export function ready(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): ReconcileResult {
-  return { conditions: [{ type: 'Ready', status: 'True', reason, message }, ...conditions], ...rest }
+  return { conditions: [trueCondition('Ready', reason, message), ...conditions], ...rest }
 }
 
 /** `Ready=False`, for a reason that a person, time or another resource can change. */
 export function notReady(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): ReconcileResult {
-  return { conditions: [{ type: 'Ready', status: 'False', reason, message }, ...conditions], ...rest }
+  return { conditions: [falseCondition('Ready', reason, message), ...conditions], ...rest }
 }

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { loggableText } from '../../process/loggable.ts'
 import type { Resource } from '../source/resource.ts'
 import type { ResourceEvent, StatusPatch } from '../source/resource_source.ts'
-import type { ConditionState } from '../view/resource_types.ts'
+import { conditionOf } from './condition.ts'
+import type { ConditionState } from './condition.ts'
 import type { ReconcileResult } from './reconciler.ts'
 
 const MAX_MESSAGE_LENGTH = 1_024
@@ -18,8 +19,7 @@ export function statusPatch(resource: Resource, result: ReconcileResult): Status
   const { fields = {}, removeApprovals = [] } = result
 
   const hasConditions = conditions.every(({ type, ...wanted }) => {
-    const present = status?.conditions?.find((condition) => condition.type === type)
-    const { status: state, reason, message, observedGeneration: observed } = present ?? {}
+    const { status: state, reason, message, observedGeneration: observed } = conditionOf(resource, type) ?? {}
     return isDeepStrictEqual({ status: state, reason, message, observedGeneration: observed }, wanted)
   })
   const hasFields = Object.entries(fields).every(([name, wanted]) =>
@@ -42,7 +42,7 @@ const EVENT_PER_REASON = ['Ready', 'KeysReady']
 export function transitionEvents(resource: Resource, result: ReconcileResult): ResourceEvent[] {
   const turnedFalse = result.conditions.filter(({ type, status, reason }) => {
     if (status !== 'False') return false
-    const before = resource.status?.conditions?.find((condition) => condition.type === type)
+    const before = conditionOf(resource, type)
     if (before?.status === 'True') return true
     return EVENT_PER_REASON.includes(type) && before?.reason !== reason
   })

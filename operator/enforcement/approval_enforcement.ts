@@ -1,15 +1,10 @@
-import type { ConditionState, RoleAssignmentResource } from '../view/resource_types.ts'
+import type { ConditionState } from '../controller/condition.ts'
+import type { Enforcement } from '../role_assignment/decision.ts'
+import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import type { EnforcementState } from './gap.ts'
 
 /** Whether admission policies restrict who may decide. */
-export interface ApprovalEnforcement {
-  /**
-   * `enforced`: the policies are in force. `gap`: they are not. `unchecked`: the operator does not know. `development`:
-   * there are no policies; the operator alone applies the requester and quorum rules.
-   */
-  mode: 'enforced' | 'gap' | 'unchecked' | 'development'
-  /** Grant nothing new unless `enforced`. */
-  required: boolean
+export interface ApprovalEnforcement extends Enforcement {
   /** For the condition `ApprovalEnforced`. */
   reason: string
   message: string

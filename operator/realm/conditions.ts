@@ -1,7 +1,9 @@
 import { REALM_ADMIN_ROLE } from '../../store/realms.ts'
 import type { EncryptionPreconditions } from '../../store/realms.ts'
 import type { LicenseState } from './license.ts'
-import type { ConditionState, RealmResource } from '../view/resource_types.ts'
+import { falseCondition, trueCondition } from '../controller/condition.ts'
+import type { ConditionState } from '../controller/condition.ts'
+import type { RealmResource } from '../view/resource_types.ts'
 
 /** Until when a User or the group holds `svc-realm-admin`: null without an end, undefined when none does. */
 export type AdminUntil = Date | null | undefined
@@ -16,11 +18,15 @@ export function preconditionConditions(
   return [
     license.condition,
     enabled
-      ? is('GovernanceEnabled', 'Enabled', `role assignments need ${requiredApprovals} approval(s)`)
-      : isNot('GovernanceEnabled', 'GovernanceDisabled', 'spec.identityGovernance.enabled is false'),
+      ? trueCondition('GovernanceEnabled', 'Enabled', `role assignments need ${requiredApprovals} approval(s)`)
+      : falseCondition('GovernanceEnabled', 'GovernanceDisabled', 'spec.identityGovernance.enabled is false'),
     adminUntil === undefined
-      ? isNot('RealmAdminAssigned', 'RealmAdminNotAssigned', `no RoleAssignment of ${REALM_ADMIN_ROLE} is granted`)
-      : is(
+      ? falseCondition(
+          'RealmAdminAssigned',
+          'RealmAdminNotAssigned',
+          `no RoleAssignment of ${REALM_ADMIN_ROLE} is granted`,
+        )
+      : trueCondition(
           'RealmAdminAssigned',
           'Granted',
           adminUntil ? `until ${adminUntil.toISOString()}` : `${REALM_ADMIN_ROLE} is granted`,
@@ -67,17 +73,9 @@ export function encryptionCondition(preconditionStates: ConditionState[], facts:
   const [first] = missing
   if (first) return no(first.reason, waitsFor)
   if (!facts.hasPrimaryKey) return no('NoEncryptionKey', 'the keyring has no primary encryption key')
-  return is('FieldEncryptionReady', 'Available', 'values can be encrypted and decrypted')
+  return trueCondition('FieldEncryptionReady', 'Available', 'values can be encrypted and decrypted')
 }
 
 function no(reason: string, message: string): ConditionState {
-  return isNot('FieldEncryptionReady', reason, message)
-}
-
-function is(type: string, reason: string, message: string): ConditionState {
-  return { type, status: 'True', reason, message }
-}
-
-function isNot(type: string, reason: string, message: string): ConditionState {
-  return { type, status: 'False', reason, message }
+  return falseCondition('FieldEncryptionReady', reason, message)
 }

@@ -1,14 +1,11 @@
+import type { RealmRole } from '../../crds/realm.gen.ts'
 import { REALM_ADMIN_ROLE } from '../../store/realms.ts'
 
-/** A role as its Realm defines it. */
-export interface RoleDefinition {
-  name: string
-  composites?: readonly string[]
-}
-
-/** What a realm knows of roles: those of its spec, and those that its encrypted fields bring. */
+/** The roles that an assignment in a realm can list. */
 export interface DefinedRoles {
-  roles: readonly RoleDefinition[]
+  /** Of the realm's spec. */
+  roles: readonly RealmRole[]
+  /** Of its encrypted fields. */
   fieldRoles: readonly string[]
 }
 

@@ -3,6 +3,7 @@ import { fieldRole } from '../../store/realms.ts'
 import type { FieldPair } from '../../keyring/keyring.ts'
 import type { EncryptionField } from '../../store/realms.ts'
 import type { RealmResource } from '../view/resource_types.ts'
+import type { DefinedRoles } from './expand_roles.ts'
 
 /** The encrypted fields of a Realm's spec, with their default tags. */
 export function specFields({ spec }: RealmResource): EncryptionField[] {
@@ -34,4 +35,13 @@ export function fieldStatus(fields: readonly EncryptionField[]) {
     encryptRole: fieldRole(tag, 'encrypt'),
     decryptRole: fieldRole(tag, 'decrypt'),
   }))
+}
+
+/** The roles of a Realm's spec, and those that its encrypted fields bring. */
+export function definedRoles(realm: RealmResource): DefinedRoles {
+  const fields = fieldStatus(specFields(realm))
+  return {
+    roles: realm.spec.roles ?? [],
+    fieldRoles: fields.flatMap(({ encryptRole, decryptRole }) => [encryptRole, decryptRole]),
+  }
 }

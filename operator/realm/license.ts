@@ -1,7 +1,9 @@
 import { verifyLicense } from '../../keyring/license.ts'
 import type { LicenseKey } from '../../keyring/license.ts'
+import { falseCondition, trueCondition } from '../controller/condition.ts'
+import type { ConditionState } from '../controller/condition.ts'
 import { referencedValue, utf8 } from '../view/referenced_secret.ts'
-import type { ConditionState, RealmResource } from '../view/resource_types.ts'
+import type { RealmResource } from '../view/resource_types.ts'
 import type { SecretAccess } from '../source/resource_source.ts'
 
 /** The state of a realm's license at one time. */
@@ -35,15 +37,13 @@ export async function licenseState(
   const { expiresAt } = verdict
   const expiringFrom = new Date(expiresAt.getTime() - EXPIRING_MILLIS)
   const until = `the license is valid until ${expiresAt.toISOString()}`
-  const isExpiring = expiringFrom <= now
-  const [reason, message] = isExpiring ? ['LicenseExpiring', `${until}: renew it`] : ['Licensed', until]
-  return { condition: valid(reason ?? '', message ?? ''), expiresAt, changesAt: isExpiring ? expiresAt : expiringFrom }
-}
-
-function valid(reason: string, message: string): ConditionState {
-  return { type: 'LicenseValid', status: 'True', reason, message }
+  if (expiringFrom > now) {
+    return { condition: trueCondition('LicenseValid', 'Licensed', until), expiresAt, changesAt: expiringFrom }
+  }
+  const condition = trueCondition('LicenseValid', 'LicenseExpiring', `${until}: renew it`)
+  return { condition, expiresAt, changesAt: expiresAt }
 }
 
 function invalid(reason: string, message: string): LicenseState {
-  return { condition: { type: 'LicenseValid', status: 'False', reason, message } }
+  return { condition: falseCondition('LicenseValid', reason, message) }
 }

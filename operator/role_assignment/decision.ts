@@ -1,7 +1,10 @@
+import type { RoleAssignmentSubject } from '../../crds/role_assignment.gen.ts'
 import type { AuditEntry } from '../../store/audit.ts'
 import type { DecisionRow } from '../../store/operator/decisions.ts'
 import type { GrantedRole, GrantSubject } from '../../store/role_assignments.ts'
 import type { DefinedRoles } from '../realm/expand_roles.ts'
+import type { ObjectMeta } from '../source/resource.ts'
+import type { RealmForResource } from '../view/view.ts'
 import type { Granted, StoredGranted } from './granted.ts'
 import type { StatusDecision } from './status_decisions.ts'
 
@@ -20,14 +23,10 @@ export interface DecisionInput {
   now: Date
 }
 
-export interface Assignment {
-  uid: string
-  generation: number
-  namespace: string
-  name: string
+export interface Assignment extends Pick<ObjectMeta, 'uid' | 'generation' | 'namespace' | 'name'> {
   /** Whether it has a deletionTimestamp. */
   deleting: boolean
-  subject: { kind: 'User' | 'Group'; name: string }
+  subject: RoleAssignmentSubject
   roles: readonly string[]
   requestedBy: string
   /** RFC 3339. */
@@ -40,7 +39,7 @@ export type RecordedDecision = Pick<DecisionRow, 'assignmentUid' | 'generation' 
 
 export type RealmForAssignment =
   | ({ admitted: true; uid: string; namespace: string; name: string; governance: Governance } & DefinedRoles)
-  | { admitted: false; reason: 'RealmNotFound' | 'NamespaceNotAllowed'; message: string }
+  | Extract<RealmForResource, { admitted: false }>
 
 export interface Governance {
   enabled: boolean

@@ -1,10 +1,11 @@
 import { listDecisions } from '../../store/operator/decisions.ts'
 import { findRoleAssignmentByUid } from '../../store/role_assignments.ts'
 import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
+import { conditionOf } from '../controller/condition.ts'
 import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import type { ApprovalEnforcement } from '../enforcement/approval_enforcement.ts'
-import { fieldStatus, specFields } from '../realm/fields.ts'
+import { definedRoles } from '../realm/fields.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { NotYet } from '../view/view.ts'
@@ -12,7 +13,7 @@ import type { RealmForResource, View } from '../view/view.ts'
 import { applyDecision, applyDeletion, deleteOrphanedRow } from './apply.ts'
 import { endedWaits, eventOf } from './audit.ts'
 import { decide } from './decide.ts'
-import type { Assignment, DecisionInput, DecisionResult, RealmForAssignment, UserForAssignment } from './decision.ts'
+import type { Assignment, DecisionResult, RealmForAssignment, UserForAssignment } from './decision.ts'
 import { parseGranted } from './granted.ts'
 import { statusDecisions } from './status_decisions.ts'
 
@@ -37,12 +38,16 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
       const recorded = await listDecisions(store.db, uid)
       const enforcement = approvalEnforcement()
       requireKnownState(enforcement, row, resource)
-      const decideUnder = ({ mode, required, statusTrusted }: ApprovalEnforcement): DecisionResult =>
+      const storedIn = { row: parseGranted(row?.granted), status: parseGranted(resource.status?.granted) }
+      const decideUnder = (enforcement: ApprovalEnforcement): DecisionResult =>
         decide({
-          ...inputOf(resource, realm, view),
+          assignment: assignmentOf(resource),
+          decisions: statusDecisions(resource.status),
           recorded,
-          stored: { row: parseGranted(row?.granted), status: parseGranted(resource.status?.granted), statusTrusted },
-          enforcement: { mode, required },
+          stored: { ...storedIn, statusTrusted: enforcement.statusTrusted },
+          realm: realmOf(realm),
+          user: realm.admitted ? userOf(resource, realm, view) : undefined,
+          enforcement,
           now: store.now(),
         })
       const first = decideUnder(enforcement)
@@ -106,38 +111,22 @@ function needsLiveCheck({ newDecisions, audit }: DecisionResult): boolean {
   return newDecisions.length > 0 || audit.some(({ action }) => action === 'roles_granted')
 }
 
-function inputOf(
-  resource: RoleAssignmentResource,
-  realm: RealmForResource,
-  view: View,
-): Pick<DecisionInput, 'assignment' | 'decisions' | 'realm' | 'user'> {
-  return {
-    assignment: assignmentOf(resource),
-    decisions: statusDecisions(resource.status),
-    realm: realmOf(realm),
-    user: realm.admitted ? userOf(resource, realm, view) : undefined,
-  }
-}
-
 function assignmentOf({ metadata, spec }: RoleAssignmentResource): Assignment {
   const { uid, generation, namespace, name, deletionTimestamp } = metadata
-  const { subject, roles, requestedBy, expiresAt, durationSeconds } = spec
-  const deleting = deletionTimestamp !== undefined
-  return { uid, generation, namespace, name, deleting, subject, roles, requestedBy, expiresAt, durationSeconds }
+  return { uid, generation, namespace, name, deleting: deletionTimestamp !== undefined, ...spec }
 }
 
 function realmOf(realm: RealmForResource): RealmForAssignment {
   if (!realm.admitted) return realm
-  const { metadata, spec } = realm.resource
-  const fields = fieldStatus(specFields(realm.resource))
+  const { uid, name, resource } = realm
+  const { namespace } = resource.metadata
   return {
     admitted: true,
-    uid: realm.uid,
-    namespace: metadata.namespace,
-    name: realm.name,
-    governance: spec.identityGovernance,
-    roles: spec.roles ?? [],
-    fieldRoles: fields.flatMap(({ encryptRole, decryptRole }) => [encryptRole, decryptRole]),
+    uid,
+    namespace,
+    name,
+    governance: resource.spec.identityGovernance,
+    ...definedRoles(resource),
   }
 }
 
@@ -158,7 +147,7 @@ function userOf(
 
   const usersRealm = view.realmFor(user)
   if (!usersRealm.admitted || usersRealm.uid !== realm.uid) return undefined
-  const ready = user.status?.conditions?.find(({ type }) => type === 'Ready')
+  const ready = conditionOf(user, 'Ready')
   const isRefused = ready?.status === 'False' && ready.observedGeneration === user.metadata.generation
   if (isRefused) return undefined
   throw new NotYet(`User ${pathOf(user.metadata)} is not registered yet`)

@@ -42,11 +42,8 @@ export interface Rows {
 
   /** uid of the Realm whose row holds a realm name. */
   realmOwner(realm: string): string | undefined
-  /** True while there is a row of the Realm of this `namespace/name`, or of a former Realm of that name. */
-  hasRealmAt(path: string): boolean
   /** Why the last reconcile refused a Realm; undefined when it did not, or there was none. */
   realmRefusal(realmUid: string): string | undefined
-  subjectOf(realm: string, userUid: string): string | undefined
 
   // The uid of the resource whose row holds a unique name.
   clientOwner(realm: string, clientId: string): string | undefined
@@ -99,12 +96,7 @@ export function createRows(): Rows {
     clients,
     users,
     realmOwner: (realm) => realms.ownerOf(realm),
-    hasRealmAt: (path) => realms.atPath(path) !== undefined,
     realmRefusal: (realmUid) => refusals.get(realmUid),
-    subjectOf(realm, userUid) {
-      const known = users.get(userUid)
-      return known?.realm === realm ? known.subject : undefined
-    },
     clientOwner: (realm, clientId) => clients.ownerOf(clientIdName(realm, clientId)),
     usernameOwner: (realm, username) => users.ownerOf(usernameName(realm, usernameKey(username))),
     subjectOwner: (realm, subject) => users.ownerOf(subjectName(realm, subject)),

@@ -1,32 +1,19 @@
+import type { RealmCondition } from '../../crds/realm.gen.ts'
+import type { RoleAssignmentCondition } from '../../crds/role_assignment.gen.ts'
+import type { ApiMetadata } from '../../kubernetes/api_object.ts'
+
 /** The four kinds of the group `realmkeeper.io`, in the order in which they depend on each other. */
 export const KINDS = ['Realm', 'Client', 'User', 'RoleAssignment'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** The parts of `metav1.ObjectMeta` that reconcilers read. Times are RFC 3339 texts, as an API server sends them. */
-export interface ObjectMeta {
-  name: string
+export interface ObjectMeta extends Omit<ApiMetadata, 'ownerReferences' | 'managedFields'> {
   namespace: string
-  uid: string
   generation: number
-  resourceVersion: string
-  creationTimestamp: string
-  deletionTimestamp?: string
-  finalizers?: string[]
-  labels?: Record<string, string>
-  annotations?: Record<string, string>
 }
 
 /** `metav1.Condition`; the two optional members are written by approvers on RoleAssignments. */
-export interface Condition {
-  type: string
-  status: 'True' | 'False' | 'Unknown'
-  reason: string
-  message: string
-  observedGeneration?: number
-  lastTransitionTime: string
-  decidedBy?: string
-  observedUID?: string
-}
+export interface Condition extends RealmCondition, Pick<RoleAssignmentCondition, 'decidedBy' | 'observedUID'> {}
 
 /** The latest received state of an object of one of the four kinds. Do not change it: sources return the object that they hold. */
 export interface Resource<Spec = unknown, Status = unknown> {

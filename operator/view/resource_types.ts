@@ -2,7 +2,7 @@ import type { ClientSpec, ClientStatus } from '../../crds/client.gen.ts'
 import type { RealmSpec, RealmStatus } from '../../crds/realm.gen.ts'
 import type { RoleAssignmentSpec, RoleAssignmentStatus } from '../../crds/role_assignment.gen.ts'
 import type { UserSpec, UserStatus } from '../../crds/user.gen.ts'
-import type { Condition, Kind, ObjectMeta, Resource } from '../source/resource.ts'
+import type { Kind, ObjectMeta, Resource } from '../source/resource.ts'
 
 export type RealmResource = Resource<RealmSpec, RealmStatus>
 export type ClientResource = Resource<ClientSpec, ClientStatus>
@@ -21,9 +21,6 @@ export type ResourceOf<K extends Kind> = ByKind[K]
 
 /** Any resource that belongs to a realm. */
 export type NamesRealm = Resource<{ realmRef: { name: string; namespace?: string } }>
-
-/** A condition as a reconciler states it; the controller adds times and generations. */
-export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 /** `namespace/name`. */
 export function pathOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {

@@ -54,7 +54,7 @@ export type RealmForResource =
 export function createView(
   source: ResourceSource,
   index: RelationIndex,
-  rows: Pick<Rows, 'realmOwner' | 'hasRealmAt' | 'realmRefusal' | 'subjectOf'>,
+  rows: Rows,
   isRecreated: (kind: Kind) => boolean,
 ): View {
   const find = <K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined =>
@@ -67,7 +67,10 @@ export function createView(
   const view: View = {
     find,
     knownAs,
-    subjectOf: (realm, userUid) => rows.subjectOf(realm, userUid),
+    subjectOf(realm, userUid) {
+      const known = rows.users.get(userUid)
+      return known?.realm === realm ? known.subject : undefined
+    },
     isRecreated,
 
     holderOf(kind, claim, recordedUid) {
@@ -85,14 +88,14 @@ export function createView(
         // A Realm taken for missing removes the rows of every resource that belongs to it.
         if (!source.completeList('Realm'))
           throw new NotYet(`the list of Realms is not complete, and ${path} is not in it`)
-        if (isRecreated('Realm') && rows.hasRealmAt(path)) {
+        if (isRecreated('Realm') && rows.realms.atPath(path)) {
           throw new NotYet(`the kind Realm was re-created, and ${path} is not in it yet`)
         }
         return { admitted: false, reason: 'RealmNotFound', message: `there is no Realm ${path}` }
       }
       if (realm.metadata.deletionTimestamp !== undefined) {
         // Its finalize removes the rows, unless its kind is being deleted.
-        if (rows.hasRealmAt(path)) throw new NotYet(`Realm ${path} is being deleted`)
+        if (rows.realms.atPath(path)) throw new NotYet(`Realm ${path} is being deleted`)
         return { admitted: false, reason: 'RealmNotFound', message: `Realm ${path} is being deleted` }
       }
       const labels = source.namespaceLabels(metadata.namespace)

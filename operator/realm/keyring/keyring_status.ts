@@ -1,7 +1,8 @@
 import type { RealmKeys } from '../../../crds/realm.gen.ts'
 import type { SeenKeyVersion } from '../../../store/key_versions.ts'
 import type { EncryptionKey, Keyring, TokenKey } from '../../../keyring/keyring.ts'
-import type { ConditionState } from '../../view/resource_types.ts'
+import { falseCondition, trueCondition } from '../../controller/condition.ts'
+import type { ConditionState } from '../../controller/condition.ts'
 import type { KeyringResult } from './reconcile_keyring.ts'
 
 /** `status.keys`: key ids, versions, states and fingerprints; no key bytes. */
@@ -29,20 +30,18 @@ export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenK
 
 /** The condition `KeysReady`. */
 export function keysCondition({ keyring, isExternal, trouble }: KeyringResult): ConditionState {
-  const type = 'KeysReady'
-  if (trouble) return { type, status: 'False', ...trouble }
-  const lacks = ['signing', 'refresh'].filter(
-    (kind) => !(kind === 'signing' ? keyring?.signing : keyring?.refresh)?.some(({ state }) => state === 'active'),
-  )
+  if (trouble) return falseCondition('KeysReady', trouble.reason, trouble.message)
+  const kinds = ['signing', 'refresh'] as const
+  const lacks = kinds.filter((kind) => !keyring?.[kind].some(({ state }) => state === 'active'))
   if (lacks.length > 0) {
     const message = `the keyring is managed elsewhere and has no active key for: ${lacks.join(', ')}`
-    return { type, status: 'False', reason: 'KeyringIncomplete', message }
+    return falseCondition('KeysReady', 'KeyringIncomplete', message)
   }
   if (isExternal) {
     const message = 'the keyring is managed elsewhere: the operator reads it and rotates no key'
-    return { type, status: 'True', reason: 'ExternallyManaged', message }
+    return trueCondition('KeysReady', 'ExternallyManaged', message)
   }
-  return { type, status: 'True', reason: 'KeysAvailable', message: 'the keyring holds a key of each kind in use' }
+  return trueCondition('KeysReady', 'KeysAvailable', 'the keyring holds a key of each kind in use')
 }
 
 function tokenKey({ kid, state, ...key }: TokenKey) {

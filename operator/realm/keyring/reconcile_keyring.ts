@@ -13,7 +13,7 @@ import type { RotationSettings } from '../../../keyring/rotation.ts'
 import { listLiveReplicas } from '../../../store/replicas.ts'
 import { pathOf } from '../../view/resource_types.ts'
 import { ResourceConflict } from '../../source/resource_source.ts'
-import type { SecretAccess, SecretName, SecretVersion } from '../../source/resource_source.ts'
+import type { SecretAccess, SecretName } from '../../source/resource_source.ts'
 import type { StoreAccess } from '../../rows/store_access.ts'
 import type { ReadKeyring } from './read_keyring.ts'
 
@@ -87,10 +87,10 @@ async function advance(
 ): Promise<KeyringResult> {
   const { store, secrets } = deps
   const now = store.now()
-  const annotations = read.found === true ? read.secret.annotations : {}
-  const labels = read.found === true ? read.secret.labels : { [KEYRING_LABEL]: 'true' }
-  let version: SecretVersion | undefined = read.found === true ? read.secret.version : undefined
-  let written = read.found === true ? read.keyring : undefined
+  const present = read.found === true ? read : undefined
+  const { labels, annotations } = present?.secret ?? { labels: { [KEYRING_LABEL]: 'true' }, annotations: {} }
+  let version = present?.secret.version
+  let written = present?.keyring
   let seen = seenBefore
 
   async function write(keyring: Keyring): Promise<void> {
