@@ -33,6 +33,11 @@ export interface AuditRow {
   hash: Buffer
 }
 
+const COLUMNS = 'writer, seq, at, action, realm, details, previous_hash as "previousHash", hash'
+
+/** A bigint arrives as text. */
+type StoredRow = Omit<AuditRow, 'seq'> & { seq: string }
+
 /**
  * Appends to one writer's chain: each row's hash covers the one before it. Runs in the caller's transaction, so that
  * the action and its record commit together; a writer's appends wait for its last row.
@@ -67,9 +72,8 @@ export async function recordAudit(pool: Pool, writer: string, entries: AuditEntr
 
 /** One writer's rows in order, from after `seq`. */
 export async function readAudit(db: Db, writer: string, afterSeq = 0, limit = 1_000): Promise<AuditRow[]> {
-  const { rows } = await db.query<Omit<AuditRow, 'seq'> & { seq: string }>(
-    `select writer, seq, at, action, realm, details, previous_hash as "previousHash", hash
-       from audit where writer = $1 and seq > $2 order by seq limit $3`,
+  const { rows } = await db.query<StoredRow>(
+    `select ${COLUMNS} from audit where writer = $1 and seq > $2 order by seq limit $3`,
     [writer, afterSeq, limit],
   )
   return rows.map((row) => ({ ...row, seq: Number(row.seq) }))
@@ -88,9 +92,8 @@ export async function listAudit(
   after?: Pick<AuditRow, 'at' | 'writer' | 'seq'>,
   limit = 1_000,
 ): Promise<AuditRow[]> {
-  const { rows } = await db.query<Omit<AuditRow, 'seq'> & { seq: string }>(
-    `select writer, seq, at, action, realm, details, previous_hash as "previousHash", hash
-       from audit
+  const { rows } = await db.query<StoredRow>(
+    `select ${COLUMNS} from audit
       where ($1::text[] is null or action = any ($1)) and ($2::text is null or realm = $2)
         and ($3::timestamptz is null or at >= $3)
         and ($4::timestamptz is null or (at, writer, seq) > ($4, $5::text, $6::bigint))

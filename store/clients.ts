@@ -1,4 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { columnsOf } from './columns.ts'
 import { isUniqueViolation } from './db.ts'
 import type { Db } from './db.ts'
 
@@ -49,43 +50,46 @@ export type SecretColumn =
 /** A row without the members that come from a Secret. */
 export type ClientWithoutSecret = Omit<ClientRow, SecretColumn>
 
-const COLUMNS = `
-  realm,
-  client_id             as "clientId",
-  resource_uid          as "resourceUid",
-  namespace,
-  name,
-  generation::integer   as generation,
-  enabled,
-  type,
-  secret_source         as "secretSource",
-  secret_salt           as "secretSalt",
-  secret_hash           as "secretHash",
-  previous_secret_salt  as "previousSecretSalt",
-  previous_secret_hash  as "previousSecretHash",
-  previous_valid_until  as "previousValidUntil",
-  settings`
+const COLUMNS = columnsOf<ClientRow>({
+  realm: 'realm',
+  clientId: 'client_id',
+  resourceUid: 'resource_uid',
+  namespace: 'namespace',
+  name: 'name',
+  generation: 'generation::integer',
+  enabled: 'enabled',
+  type: 'type',
+  secretSource: 'secret_source',
+  secretSalt: 'secret_salt',
+  secretHash: 'secret_hash',
+  previousSecretSalt: 'previous_secret_salt',
+  previousSecretHash: 'previous_secret_hash',
+  previousValidUntil: 'previous_valid_until',
+  settings: 'settings',
+})
 
 export async function findClient(db: Db, realm: string, clientId: string): Promise<ClientRow | undefined> {
-  const { rows } = await db.query<ClientRow>(`select ${COLUMNS} from clients where realm = $1 and client_id = $2`, [
-    realm,
-    clientId,
-  ])
+  const { rows } = await db.query<ClientRow>(
+    `select ${COLUMNS.selected} from clients where realm = $1 and client_id = $2`,
+    [realm, clientId],
+  )
   return rows[0]
 }
 
 export async function findClientByUid(db: Db, resourceUid: string): Promise<ClientRow | undefined> {
-  const { rows } = await db.query<ClientRow>(`select ${COLUMNS} from clients where resource_uid = $1`, [resourceUid])
+  const { rows } = await db.query<ClientRow>(`select ${COLUMNS.selected} from clients where resource_uid = $1`, [
+    resourceUid,
+  ])
   return rows[0]
 }
 
 export async function listClients(db: Db): Promise<ClientRow[]> {
-  const { rows } = await db.query<ClientRow>(`select ${COLUMNS} from clients order by realm, client_id`)
+  const { rows } = await db.query<ClientRow>(`select ${COLUMNS.selected} from clients order by realm, client_id`)
   return rows
 }
 
 export async function listClientsOf(db: Db, realm: string): Promise<ClientRow[]> {
-  const { rows } = await db.query<ClientRow>(`select ${COLUMNS} from clients where realm = $1`, [realm])
+  const { rows } = await db.query<ClientRow>(`select ${COLUMNS.selected} from clients where realm = $1`, [realm])
   return rows
 }
 
@@ -93,41 +97,10 @@ export async function listClientsOf(db: Db, realm: string): Promise<ClientRow[]>
 export async function upsertClient(db: Db, row: ClientRow): Promise<boolean> {
   const { rowCount } = await db
     .query(
-      `insert into clients
-       (realm, client_id, resource_uid, namespace, name, generation, enabled, type, secret_source, secret_salt,
-        secret_hash, previous_secret_salt, previous_secret_hash, previous_valid_until, settings)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-     on conflict on constraint clients_pkey do update
-        set namespace = excluded.namespace,
-            name = excluded.name,
-            generation = excluded.generation,
-            enabled = excluded.enabled,
-            type = excluded.type,
-            secret_source = excluded.secret_source,
-            secret_salt = excluded.secret_salt,
-            secret_hash = excluded.secret_hash,
-            previous_secret_salt = excluded.previous_secret_salt,
-            previous_secret_hash = excluded.previous_secret_hash,
-            previous_valid_until = excluded.previous_valid_until,
-            settings = excluded.settings
-      where clients.resource_uid = excluded.resource_uid`,
-      [
-        row.realm,
-        row.clientId,
-        row.resourceUid,
-        row.namespace,
-        row.name,
-        row.generation,
-        row.enabled,
-        row.type,
-        row.secretSource,
-        row.secretSalt,
-        row.secretHash,
-        row.previousSecretSalt,
-        row.previousSecretHash,
-        row.previousValidUntil,
-        JSON.stringify(row.settings),
-      ],
+      `${COLUMNS.insertInto('clients')}
+       on conflict on constraint clients_pkey do update set ${COLUMNS.replacedExcept('realm', 'clientId', 'resourceUid')}
+        where clients.resource_uid = excluded.resource_uid`,
+      COLUMNS.values(row),
     )
     .catch((error: unknown) => {
       // The same resource under another realm or client id: both are immutable, so an older row has the same uid.

@@ -1,3 +1,4 @@
+import { columnsOf } from './columns.ts'
 import type { Db } from './db.ts'
 
 /** Lifetimes and algorithms of a realm's tokens. Seconds. */
@@ -88,72 +89,40 @@ export interface RealmRow {
   keyringName: string
 }
 
-const COLUMNS = `
-  realm,
-  resource_uid       as "resourceUid",
-  namespace,
-  name,
-  generation::integer as generation,
-  enabled,
-  display_name       as "displayName",
-  tokens,
-  brute_force        as "bruteForce",
-  password_hashing   as "passwordHashing",
-  roles,
-  fields,
-  encryption,
-  keyring_namespace  as "keyringNamespace",
-  keyring_name       as "keyringName"`
+const COLUMNS = columnsOf<RealmRow>({
+  realm: 'realm',
+  resourceUid: 'resource_uid',
+  namespace: 'namespace',
+  name: 'name',
+  generation: 'generation::integer',
+  enabled: 'enabled',
+  displayName: 'display_name',
+  tokens: 'tokens',
+  bruteForce: 'brute_force',
+  passwordHashing: 'password_hashing',
+  roles: 'roles',
+  fields: 'fields',
+  encryption: 'encryption',
+  keyringNamespace: 'keyring_namespace',
+  keyringName: 'keyring_name',
+})
 
 export async function findRealm(db: Db, realm: string): Promise<RealmRow | undefined> {
-  const { rows } = await db.query<RealmRow>(`select ${COLUMNS} from realms where realm = $1`, [realm])
+  const { rows } = await db.query<RealmRow>(`select ${COLUMNS.selected} from realms where realm = $1`, [realm])
   return rows[0]
 }
 
 export async function listRealms(db: Db): Promise<RealmRow[]> {
-  const { rows } = await db.query<RealmRow>(`select ${COLUMNS} from realms order by realm`)
+  const { rows } = await db.query<RealmRow>(`select ${COLUMNS.selected} from realms order by realm`)
   return rows
 }
 
 /** Writes the row, also over another resource's row of the realm: the caller has decided which resource owns the name. */
 export async function upsertRealm(db: Db, row: RealmRow): Promise<void> {
   await db.query(
-    `insert into realms
-       (realm, resource_uid, namespace, name, generation, enabled, display_name, tokens, brute_force,
-        password_hashing, roles, fields, encryption, keyring_namespace, keyring_name)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-     on conflict on constraint realms_pkey do update
-        set resource_uid = excluded.resource_uid,
-            namespace = excluded.namespace,
-            name = excluded.name,
-            generation = excluded.generation,
-            enabled = excluded.enabled,
-            display_name = excluded.display_name,
-            tokens = excluded.tokens,
-            brute_force = excluded.brute_force,
-            password_hashing = excluded.password_hashing,
-            roles = excluded.roles,
-            fields = excluded.fields,
-            encryption = excluded.encryption,
-            keyring_namespace = excluded.keyring_namespace,
-            keyring_name = excluded.keyring_name`,
-    [
-      row.realm,
-      row.resourceUid,
-      row.namespace,
-      row.name,
-      row.generation,
-      row.enabled,
-      row.displayName,
-      JSON.stringify(row.tokens),
-      JSON.stringify(row.bruteForce),
-      JSON.stringify(row.passwordHashing),
-      JSON.stringify(row.roles),
-      JSON.stringify(row.fields),
-      JSON.stringify(row.encryption),
-      row.keyringNamespace,
-      row.keyringName,
-    ],
+    `${COLUMNS.insertInto('realms')}
+     on conflict on constraint realms_pkey do update set ${COLUMNS.replacedExcept('realm')}`,
+    COLUMNS.values(row),
   )
 }
 

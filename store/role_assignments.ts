@@ -1,3 +1,4 @@
+import { columnsOf } from './columns.ts'
 import type { Db } from './db.ts'
 
 /** A row of `role_assignments`: the operator's copy of what it granted; `Granted` is the operator's own type. */
@@ -9,6 +10,15 @@ export interface RoleAssignmentRow<Granted = unknown> {
   generation: number
   granted: Granted | null
 }
+
+const COLUMNS = columnsOf<RoleAssignmentRow>({
+  realm: 'realm',
+  resourceUid: 'resource_uid',
+  namespace: 'namespace',
+  name: 'name',
+  generation: 'generation::integer',
+  granted: 'granted',
+})
 
 /** One granted role, of a User (subject is the `sub`) or of the realm's default group. */
 export interface GrantedRole {
@@ -29,8 +39,7 @@ export async function findRoleAssignmentByUid<Granted>(
   resourceUid: string,
 ): Promise<RoleAssignmentRow<Granted> | undefined> {
   const { rows } = await db.query<RoleAssignmentRow<Granted>>(
-    `select realm, resource_uid as "resourceUid", namespace, name, generation::integer as generation, granted
-       from role_assignments where resource_uid = $1`,
+    `select ${COLUMNS.selected} from role_assignments where resource_uid = $1`,
     [resourceUid],
   )
   return rows[0]
@@ -45,28 +54,15 @@ export async function lockRoleAssignment(db: Db, resourceUid: string): Promise<v
 }
 
 export async function listRoleAssignments<Granted>(db: Db): Promise<RoleAssignmentRow<Granted>[]> {
-  const { rows } = await db.query<RoleAssignmentRow<Granted>>(
-    `select realm, resource_uid as "resourceUid", namespace, name, generation::integer as generation, granted
-       from role_assignments`,
-  )
+  const { rows } = await db.query<RoleAssignmentRow<Granted>>(`select ${COLUMNS.selected} from role_assignments`)
   return rows
 }
 
 export async function upsertRoleAssignment(db: Db, row: RoleAssignmentRow): Promise<void> {
   await db.query(
-    `insert into role_assignments (realm, resource_uid, namespace, name, generation, granted)
-     values ($1, $2, $3, $4, $5, $6)
-     on conflict on constraint role_assignments_pkey do update
-        set namespace = excluded.namespace, name = excluded.name,
-            generation = excluded.generation, granted = excluded.granted`,
-    [
-      row.realm,
-      row.resourceUid,
-      row.namespace,
-      row.name,
-      row.generation,
-      row.granted === null ? null : JSON.stringify(row.granted),
-    ],
+    `${COLUMNS.insertInto('role_assignments')}
+     on conflict on constraint role_assignments_pkey do update set ${COLUMNS.replacedExcept('realm', 'resourceUid')}`,
+    COLUMNS.values(row),
   )
 }
 

@@ -1,3 +1,4 @@
+import { columnsOf } from './columns.ts'
 import { isUniqueViolation } from './db.ts'
 import type { Db } from './db.ts'
 import { usernameKey } from './username.ts'
@@ -26,29 +27,30 @@ export interface UserRow {
   passwordSource: string | null
 }
 
-const COLUMNS = `
-  realm,
-  subject,
-  resource_uid     as "resourceUid",
-  namespace,
-  name,
-  generation::integer as generation,
-  username,
-  email,
-  email_verified   as "emailVerified",
-  first_name       as "firstName",
-  last_name        as "lastName",
-  enabled,
-  attributes,
-  subject_pinned   as "subjectPinned",
-  password_hash    as "passwordHash",
-  password_source  as "passwordSource"`
+const COLUMNS = columnsOf<UserRow>({
+  realm: 'realm',
+  subject: 'subject',
+  resourceUid: 'resource_uid',
+  namespace: 'namespace',
+  name: 'name',
+  generation: 'generation::integer',
+  username: 'username',
+  email: 'email',
+  emailVerified: 'email_verified',
+  firstName: 'first_name',
+  lastName: 'last_name',
+  enabled: 'enabled',
+  attributes: 'attributes',
+  subjectPinned: 'subject_pinned',
+  passwordHash: 'password_hash',
+  passwordSource: 'password_source',
+})
 
 /** The user with this name; case and Unicode form do not matter (`usernameKey`). */
 export async function findUserByUsername(db: Db, realm: string, username: string): Promise<UserRow | undefined> {
   const { rows } = await db.query<UserRow>({
     name: 'find_user_by_username',
-    text: `select ${COLUMNS} from users where realm = $1 and username_key = $2`,
+    text: `select ${COLUMNS.selected} from users where realm = $1 and username_key = $2`,
     values: [realm, usernameKey(username)],
   })
   return rows[0]
@@ -57,14 +59,14 @@ export async function findUserByUsername(db: Db, realm: string, username: string
 export async function findUserByUid(db: Db, realm: string, resourceUid: string): Promise<UserRow | undefined> {
   const { rows } = await db.query<UserRow>({
     name: 'find_user_by_uid',
-    text: `select ${COLUMNS} from users where realm = $1 and resource_uid = $2`,
+    text: `select ${COLUMNS.selected} from users where realm = $1 and resource_uid = $2`,
     values: [realm, resourceUid],
   })
   return rows[0]
 }
 
 export async function listUsers(db: Db): Promise<UserRow[]> {
-  const { rows } = await db.query<UserRow>(`select ${COLUMNS} from users`)
+  const { rows } = await db.query<UserRow>(`select ${COLUMNS.selected} from users`)
   return rows
 }
 
@@ -79,46 +81,11 @@ export async function upsertUser(db: Db, row: UserRow): Promise<UserSaved> {
   try {
     const { rowCount } = await db.query({
       name: 'upsert_user',
-      text: `insert into users
-         (realm, subject, resource_uid, namespace, name, generation, username, username_key, email, email_verified,
-          first_name, last_name, enabled, attributes, subject_pinned, password_hash, password_source)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-       on conflict on constraint users_pkey do update
-          set resource_uid = excluded.resource_uid,
-              namespace = excluded.namespace,
-              name = excluded.name,
-              generation = excluded.generation,
-              username = excluded.username,
-              username_key = excluded.username_key,
-              email = excluded.email,
-              email_verified = excluded.email_verified,
-              first_name = excluded.first_name,
-              last_name = excluded.last_name,
-              enabled = excluded.enabled,
-              attributes = excluded.attributes,
-              subject_pinned = excluded.subject_pinned,
-              password_hash = excluded.password_hash,
-              password_source = excluded.password_source
-        where users.namespace = excluded.namespace and users.name = excluded.name`,
-      values: [
-        row.realm,
-        row.subject,
-        row.resourceUid,
-        row.namespace,
-        row.name,
-        row.generation,
-        row.username,
-        usernameKey(row.username),
-        row.email,
-        row.emailVerified,
-        row.firstName,
-        row.lastName,
-        row.enabled,
-        JSON.stringify(row.attributes),
-        row.subjectPinned,
-        row.passwordHash,
-        row.passwordSource,
-      ],
+      text: `${COLUMNS.insertInto('users', 'username_key')}
+             on conflict on constraint users_pkey do update
+                set username_key = excluded.username_key, ${COLUMNS.replacedExcept('realm', 'subject')}
+              where users.namespace = excluded.namespace and users.name = excluded.name`,
+      values: [...COLUMNS.values(row), usernameKey(row.username)],
     })
     return rowCount === 1 ? 'written' : 'subject_taken'
   } catch (error) {
