@@ -1,24 +1,19 @@
 import { API_VERSION, GROUP } from '../../crds/group.ts'
 import { evaluateRules } from '../../crds/validation/cel.ts'
-import { closest } from '../../crds/validation/suggestion.ts'
+import { closest, didYouMean } from '../../crds/validation/suggestion.ts'
 import { KIND_NAMES } from '../../crds/schemas.ts'
 import { defaultAndValidate } from '../../crds/validation/validation.ts'
+import { MAX_OBJECT_BYTES } from '../../operator/source/directory/manifests/manifest.ts'
 import type { Finding } from './finding.ts'
 import { findingAt } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
+import { isSecret } from './secret.ts'
 import { yamlTraps } from './yaml_traps.ts'
 
 /** A manifest of one of the four kinds. */
 export interface CheckedManifest extends Manifest {
   /** After defaulting; absent when the object violates its schema and must not be read. */
   value?: Record<string, unknown>
-}
-
-/** The default limit of etcd on a request. */
-const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
-
-export function isSecret({ apiVersion, kind }: Manifest): boolean {
-  return apiVersion === 'v1' && kind === 'Secret'
 }
 
 /** Checks each object: schema, CEL rules and YAML traps. Ignores kinds of other groups. */
@@ -76,6 +71,5 @@ function misspelledGroup(manifest: Manifest): Finding[] {
 }
 
 function unknownKind(kind: string): string {
-  const suggestion = closest(kind, KIND_NAMES)
-  return `${GROUP} has the kinds ${KIND_NAMES.join(', ')}${suggestion ? `; did you mean ${suggestion}?` : ''}`
+  return `${GROUP} has the kinds ${KIND_NAMES.join(', ')}${didYouMean(kind, KIND_NAMES)}`
 }

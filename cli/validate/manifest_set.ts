@@ -3,6 +3,7 @@ import { isObject } from '../../crds/validation/defaulting.ts'
 import type { Realm } from '../../crds/realm.gen.ts'
 import type { RoleAssignment } from '../../crds/role_assignment.gen.ts'
 import type { User } from '../../crds/user.gen.ts'
+import { NAME_LABEL } from '../../operator/view/allowed_namespaces.ts'
 import type { CheckedManifest } from './check_objects.ts'
 import type { Manifest } from './manifest.ts'
 import { secretOf } from './secret.ts'
@@ -36,7 +37,7 @@ export function manifestSet(manifests: Manifest[], checked: CheckedManifest[]): 
     clients: typed<Client>(checked, 'Client'),
     users: typed<User>(checked, 'User'),
     roleAssignments: typed<RoleAssignment>(checked, 'RoleAssignment'),
-    namespaces: new Map(namespaces.map(({ name, object }) => [name, labelsOf(object)])),
+    namespaces: new Map(namespaces.map(({ name, object }) => [name, { ...labelsOf(object), [NAME_LABEL]: name }])),
     secrets: manifests.flatMap((manifest) => secretOf(manifest) ?? []),
     all: checked,
     names: namesOf(checked),

@@ -3,6 +3,7 @@ import { extname, join } from 'node:path'
 import { isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml'
 import type { Document, Node } from 'yaml'
 import { isObject } from '../../crds/validation/defaulting.ts'
+import { syntaxMessage, YAML_OPTIONS } from '../../operator/source/directory/manifests/documents.ts'
 import { errorCode } from '../../process/system_error.ts'
 import { DEFAULT_NAMESPACE } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
@@ -12,9 +13,6 @@ export interface ReadResult {
   manifests: Manifest[]
   findings: Finding[]
 }
-
-// kubectl merges merge keys. Pretty errors would repeat lines of the file, which may hold a Secret.
-const YAML_OPTIONS = { merge: true, prettyErrors: false, logLevel: 'silent' } as const
 
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
 
@@ -77,7 +75,7 @@ export function parseManifests(file: string, text: string): ReadResult {
     // Further errors of a document are mostly consequences of the first.
     const [error] = document.errors
     if (error) {
-      report(error.pos[0], 'error', `not valid YAML: ${error.message}`)
+      report(error.pos[0], 'error', syntaxMessage(error))
       continue
     }
 

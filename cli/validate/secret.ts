@@ -11,10 +11,14 @@ export interface KnownSecret {
   values?: Map<string, Buffer>
 }
 
+export function isSecret({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>): boolean {
+  return apiVersion === 'v1' && kind === 'Secret'
+}
+
 /** The Secret that a manifest is or that its kind is known to create; undefined for other kinds. */
 export function secretOf({ apiVersion, kind, namespace, name, object }: Manifest): KnownSecret | undefined {
   const group = apiVersion.split('/')[0]
-  if (apiVersion === 'v1' && kind === 'Secret') {
+  if (isSecret({ apiVersion, kind })) {
     return { namespace, name, keyring: isKeyring(object), values: valuesOf(object) }
   }
   if (group === 'bitnami.com' && kind === 'SealedSecret') return { namespace, name, keyring: false }

@@ -1,8 +1,9 @@
 import { Ajv } from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { KindSchema, StructuralSchema } from '../schemas.ts'
+import { childSchema } from './defaulting.ts'
 import type { Problem } from './problem.ts'
-import { closest } from './suggestion.ts'
+import { didYouMean } from './suggestion.ts'
 
 const compiled = new Map<string, ValidateFunction>()
 
@@ -24,39 +25,30 @@ function compile(kind: string, schema: StructuralSchema): ValidateFunction {
 }
 
 function problemOf(root: StructuralSchema, { instancePath, keyword, params }: ErrorObject): Problem {
-  const path = pathOf(root, instancePath)
-  switch (keyword) {
-    case 'required':
-      return { path: [...path, params['missingProperty']], message: 'is required' }
-    case 'additionalProperties': {
-      const field: string = params['additionalProperty']
-      return { path: [...path, field], message: `unknown field${didYouMean(field, schemaAt(root, path))}` }
+  const { path, schema } = locate(root, instancePath)
+  if (keyword === 'required') return { path: [...path, params['missingProperty']], message: 'is required' }
+  if (keyword === 'additionalProperties') {
+    const field: string = params['additionalProperty']
+    return {
+      path: [...path, field],
+      message: `unknown field${didYouMean(field, Object.keys(schema.properties ?? {}))}`,
     }
-    case 'type':
-      return { path, message: `must be ${withArticle(params['type'])}` }
-    case 'enum':
-      return { path, message: `must be one of ${params['allowedValues'].join(', ')}` }
-    case 'pattern':
-      return { path, message: `does not match ${params['pattern']}` }
-    case 'format':
-      return { path, message: FORMATS[params['format']] ?? `is not a valid ${params['format']}` }
-    case 'minLength':
-      return { path, message: params['limit'] === 1 ? 'is empty' : `is shorter than ${params['limit']} characters` }
-    case 'maxLength':
-      return { path, message: `is longer than ${params['limit']} characters` }
-    case 'minItems':
-      return { path, message: `has fewer than ${params['limit']} item${params['limit'] === 1 ? '' : 's'}` }
-    case 'maxItems':
-      return { path, message: `has more than ${params['limit']} items` }
-    case 'maxProperties':
-      return { path, message: `has more than ${params['limit']} entries` }
-    case 'minimum':
-      return { path, message: `is less than ${params['limit']}` }
-    case 'maximum':
-      return { path, message: `is more than ${params['limit']}` }
-    default:
-      return { path, message: `does not fit the schema (${keyword})` }
   }
+  return { path, message: MESSAGES[keyword]?.(params) ?? `does not fit the schema (${keyword})` }
+}
+
+const MESSAGES: Record<string, (params: ErrorObject['params']) => string> = {
+  type: ({ type }) => `must be ${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`,
+  enum: ({ allowedValues }) => `must be one of ${allowedValues.join(', ')}`,
+  pattern: ({ pattern }) => `does not match ${pattern}`,
+  format: ({ format }) => FORMATS[format] ?? `is not a valid ${format}`,
+  minLength: ({ limit }) => (limit === 1 ? 'is empty' : `is shorter than ${limit} characters`),
+  maxLength: ({ limit }) => `is longer than ${limit} characters`,
+  minItems: ({ limit }) => `has fewer than ${limit} item${limit === 1 ? '' : 's'}`,
+  maxItems: ({ limit }) => `has more than ${limit} items`,
+  maxProperties: ({ limit }) => `has more than ${limit} entries`,
+  minimum: ({ limit }) => `is less than ${limit}`,
+  maximum: ({ limit }) => `is more than ${limit}`,
 }
 
 const FORMATS: Record<string, string> = {
@@ -65,34 +57,19 @@ const FORMATS: Record<string, string> = {
   int64: 'is not an integer that JSON represents exactly',
 }
 
-/** The steps of a JSON pointer. A step into an array is a number. */
-function pathOf(root: StructuralSchema, pointer: string): Problem['path'] {
-  let schema: StructuralSchema | undefined = root
-  return pointer
+/** The path and the schema at a JSON pointer. A step into an array is a number. */
+function locate(root: StructuralSchema, pointer: string): { path: Problem['path']; schema: StructuralSchema } {
+  let schema = root
+  const path = pointer
     .split('/')
     .slice(1)
     .map((step) => {
       const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-      const index: string | number = schema?.items ? Number(name) : name
-      schema = schema?.items ?? schema?.properties?.[name] ?? schema?.additionalProperties
+      const index = schema.items ? Number(name) : name
+      schema = schema.items ?? childSchema(schema, name)
       return index
     })
-}
-
-function schemaAt(root: StructuralSchema, path: Problem['path']): StructuralSchema | undefined {
-  return path.reduce<StructuralSchema | undefined>(
-    (schema, step) => schema?.items ?? schema?.properties?.[step] ?? schema?.additionalProperties,
-    root,
-  )
-}
-
-function didYouMean(field: string, schema: StructuralSchema | undefined): string {
-  const suggestion = closest(field, Object.keys(schema?.properties ?? {}))
-  return suggestion ? `; did you mean ${suggestion}?` : ''
-}
-
-function withArticle(type: string): string {
-  return `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`
+  return { path, schema }
 }
 
 /** The JSON Schema for a structural schema under strict field validation: it refuses unknown fields. */

@@ -6,6 +6,12 @@ export function closest(word: string, candidates: readonly string[]): string | u
   return near.toSorted((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
+/** `; did you mean …?` for the candidate nearest to a mistyped word; empty when none is near. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const suggestion = closest(word, candidates)
+  return suggestion === undefined ? '' : `; did you mean ${suggestion}?`
+}
+
 /** The Levenshtein distance of the first 64 characters. */
 function editDistance(left: string, right: string): number {
   const [a, b] = [left.slice(0, 64), right.slice(0, 64)]

@@ -1,5 +1,4 @@
 import { childSchema, isObject, isLeaf, withDefaults } from './defaulting.ts'
-import { listProblems } from './list_rules.ts'
 import { metadataProblems } from './object_meta.ts'
 import type { Problem } from './problem.ts'
 import { KIND_NAMES, kindSchema } from '../schemas.ts'
@@ -24,12 +23,13 @@ export function defaultAndValidate(kind: string, object: unknown): Validated {
   const { metadata, ...rest } = object
   const defaulted = withDefaults(known.schema, rest)
   const value: Record<string, unknown> = { ...(isObject(defaulted) && defaulted), metadata }
+  const nodes = nodesOf(known.schema, value)
   const problems = [
     ...typeMetaProblems(kind, known.apiVersion, value),
     ...metadataProblems(metadata),
     ...schemaProblems(known, value),
-    ...listProblems(known.schema, value),
-    ...textProblems(known.schema, value, []),
+    ...nodes.flatMap(listProblems),
+    ...nodes.flatMap(textProblems),
   ]
   return { value, problems: onePerPath(problems) }
 }
@@ -41,17 +41,50 @@ function typeMetaProblems(kind: string, apiVersion: string, object: Record<strin
   return problems
 }
 
-/** Finds lone surrogates: an API server would replace them silently, and Postgres refuses them. */
-function textProblems(schema: StructuralSchema, value: unknown, path: Problem['path']): Problem[] {
-  if (typeof value === 'string') return value.isWellFormed() ? [] : [{ path, message: 'is not valid Unicode text' }]
-  if (isLeaf(schema)) return []
+/** A value of an object, with its schema. */
+interface Node {
+  path: Problem['path']
+  schema: StructuralSchema
+  value: unknown
+}
+
+function nodesOf(schema: StructuralSchema, value: unknown, path: Problem['path'] = []): Node[] {
+  const node = { path, schema, value }
+  if (isLeaf(schema)) return [node]
   if (Array.isArray(value)) {
-    return value.flatMap((item, index) => textProblems(schema.items ?? {}, item, [...path, index]))
+    const { items = {} } = schema
+    return [node, ...value.flatMap((item, index) => nodesOf(items, item, [...path, index]))]
   }
-  if (!isObject(value)) return []
-  return Object.entries(value).flatMap(([name, field]) =>
-    textProblems(childSchema(schema, name), field, [...path, name]),
-  )
+  if (!isObject(value)) return [node]
+  const members = Object.entries(value)
+  return [node, ...members.flatMap(([name, field]) => nodesOf(childSchema(schema, name), field, [...path, name]))]
+}
+
+/** Duplicates under x-kubernetes-list-type: equal items in a set, equal keys in a map. */
+function listProblems({ path, schema, value: list }: Node): Problem[] {
+  const listType = schema['x-kubernetes-list-type']
+  if (!Array.isArray(list) || (listType !== 'set' && listType !== 'map')) return []
+
+  const keys = schema['x-kubernetes-list-map-keys'] ?? []
+  const firstAt = new Map<string, number>()
+  return list.flatMap((item, index) => {
+    const key = JSON.stringify(
+      listType === 'set' ? item : keys.map((name) => (isObject(item) ? item[name] : undefined)),
+    )
+    const first = firstAt.get(key)
+    if (first === undefined) {
+      firstAt.set(key, index)
+      return []
+    }
+    const same = listType === 'set' ? 'is equal to' : `has the same ${keys.join(' and ')} as`
+    return [{ path: [...path, index], message: `${same} item ${first}; remove one of the two` }]
+  })
+}
+
+/** Finds lone surrogates: an API server would replace them silently, and Postgres refuses them. */
+function textProblems({ path, value }: Node): Problem[] {
+  const isBroken = typeof value === 'string' && !value.isWellFormed()
+  return isBroken ? [{ path, message: 'is not valid Unicode text' }] : []
 }
 
 /** The first problem of each path: after a wrong type, the bounds mean nothing. */

@@ -23,7 +23,8 @@ export interface ResolvedClientSecret {
 
 type Deps = Pick<ReconcilerDeps, 'secrets' | 'baseUrl'>
 
-const MIN_LENGTH = 16
+/** Client secrets are stored as a fast hash, so they must be too long to guess. */
+export const MIN_CLIENT_SECRET_LENGTH = 16
 const MAX_LENGTH = 1_024
 
 /** Reads a Client's secret, or generates it. Never generates one in place of a referenced Secret that is missing. */
@@ -104,7 +105,7 @@ function isSame({ data }: Secret, desired: Secret['data']): boolean {
 }
 
 function usable(bytes: Buffer, source: string, known: KnownClient | undefined, where: string): ResolvedClientSecret {
-  const text = secretText(bytes, { minLength: MIN_LENGTH, maxLength: MAX_LENGTH })
+  const text = secretText(bytes, { minLength: MIN_CLIENT_SECRET_LENGTH, maxLength: MAX_LENGTH })
   if (text.usable) return { source, value: text.value }
   const message = `the client secret ${text.message} (${where})`
   return { ...unchanged(known), problem: { reason: 'ClientSecretRefused', message } }

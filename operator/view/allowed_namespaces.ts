@@ -3,7 +3,7 @@ import type { RealmAllowedNamespaces, RealmMatchExpression, RealmNamespaceSelect
 type Labels = Readonly<Record<string, string>>
 
 /** The one label that every namespace has (KEP-2161). */
-const NAME_LABEL = 'kubernetes.io/metadata.name'
+export const NAME_LABEL = 'kubernetes.io/metadata.name'
 
 /**
  * Whether a Realm admits resources of a namespace. `labels` are undefined for a namespace that does not exist, which no

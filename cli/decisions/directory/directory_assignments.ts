@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { closest } from '../../../crds/validation/suggestion.ts'
+import { didYouMean } from '../../../crds/validation/suggestion.ts'
 import { indexManifests } from '../../../operator/source/directory/manifests/manifest_index.ts'
 import { parseDocuments, positionOf } from '../../../operator/source/directory/manifests/documents.ts'
 import type { ManifestDocument } from '../../../operator/source/directory/manifests/documents.ts'
@@ -91,9 +91,8 @@ export function getAssignment(
   if (elsewhere) {
     throw new PlainError(`no RoleAssignment ${name} in namespace ${namespace}; there is one in ${elsewhere.namespace}`)
   }
-  const suggestion = closest(name, [...new Set(all.map((one) => one.name))])
-  const hint =
-    suggestion === undefined ? '; "realmkeeper pending" lists the RoleAssignments' : `; did you mean ${suggestion}?`
+  const suggestion = didYouMean(name, [...new Set(all.map((one) => one.name))])
+  const hint = suggestion || '; "realmkeeper pending" lists the RoleAssignments'
   throw new PlainError(`no RoleAssignment ${namespace === undefined ? '' : `${namespace}/`}${name}${hint}`)
 }
 

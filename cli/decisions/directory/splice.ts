@@ -23,7 +23,8 @@ export function withApproval(text: string, isTarget: (value: unknown) => boolean
   const target = before.find((document) => isTarget(document.toJS()))
   if (!target || !isMap(target.contents)) throw unsafe('its document was not found')
 
-  const { at, end, text: inserted } = spliceOf(text, target.contents, entry)
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const { at, end, text: inserted } = spliceOf({ text, entry, eol }, target.contents)
   const after = text.slice(0, at) + inserted + text.slice(end)
   // Parses the result: an anchor, a tag or a merge key shows as another value.
   const expected = before.map((document) => (document === target ? withEntry(document.toJS(), entry) : document.toJS()))
@@ -33,21 +34,30 @@ export function withApproval(text: string, isTarget: (value: unknown) => boolean
   return after
 }
 
-function spliceOf(text: string, root: YAMLMap, entry: Approval): Splice {
-  const eol = /\r\n/.test(text) ? '\r\n' : '\n'
+/** The text of a file, and the entry to insert. */
+interface Edit {
+  text: string
+  entry: Approval
+  eol: string
+}
+
+type Member = 'status' | 'approvals'
+
+function spliceOf(edit: Edit, root: YAMLMap): Splice {
   const status = pairOf(root, 'status')
-  if (!status) return addMember(text, root, 'status', { approvals: [] }, entry, eol)
-  if (isEmpty(status.value)) return fillMember(text, root, status, 'status', entry, eol)
+  if (!status) return addMember(edit, root, 'status')
+  if (isEmpty(status.value)) return fillMember(edit, root, status, 'status')
   if (!isMap(status.value)) throw unsafe('its status is no mapping')
 
   const approvals = pairOf(status.value, 'approvals')
-  if (!approvals) return addMember(text, status.value, 'approvals', [], entry, eol)
-  if (isEmpty(approvals.value)) return fillMember(text, status.value, approvals, 'approvals', entry, eol)
+  if (!approvals) return addMember(edit, status.value, 'approvals')
+  if (isEmpty(approvals.value)) return fillMember(edit, status.value, approvals, 'approvals')
   if (!isSeq(approvals.value)) throw unsafe('its status.approvals is no list')
-  return intoList(text, approvals.value, entry, eol)
+  return intoList(edit, approvals.value)
 }
 
-function intoList(text: string, list: YAMLSeq, entry: Approval, eol: string): Splice {
+function intoList(edit: Edit, list: YAMLSeq): Splice {
+  const { text, entry, eol } = edit
   const own = list.items.filter((item) => isMap(item) && item.get('approver') === entry.approver)
   const [former] = own
   if (own.length > 1) throw unsafe(`status.approvals has several entries of ${entry.approver}`)
@@ -60,49 +70,30 @@ function intoList(text: string, list: YAMLSeq, entry: Approval, eol: string): Sp
   }
   if (list.flow) return intoFlow(list, flowEntry(entry))
   const column = columnOf(text, list.range?.[0] ?? 0)
-  return afterLines(text, endOf(list), column, itemLines(entry, column), eol)
+  return afterLines(edit, endOf(list), column, itemLines(entry, column))
 }
 
 /** Adds a missing member: `approvals` in a status, or `status` in a document. */
-function addMember(
-  text: string,
-  map: YAMLMap,
-  name: 'status' | 'approvals',
-  shape: object,
-  entry: Approval,
-  eol: string,
-): Splice {
-  if (map.flow) {
-    const list = `[${flowEntry(entry)}]`
-    return intoFlow(map, Array.isArray(shape) ? `"${name}": ${list}` : `"${name}": {"approvals": ${list}}`)
-  }
-  const column = columnOf(text, startOf(map.items[0]))
-  return afterLines(text, endOf(map), column, memberLines(name, entry, column), eol)
+function addMember(edit: Edit, map: YAMLMap, name: Member): Splice {
+  if (map.flow) return intoFlow(map, `"${name}": ${flowValue(name, edit.entry)}`)
+  const column = columnOf(edit.text, startOf(map.items[0]))
+  return afterLines(edit, endOf(map), column, memberLines(name, edit.entry, column))
 }
 
 /** Fills a member without a value, `null` or `~`. (`{}` and `[]` are collections.) */
-function fillMember(
-  text: string,
-  map: YAMLMap,
-  pair: Pair,
-  name: 'status' | 'approvals',
-  entry: Approval,
-  eol: string,
-): Splice {
-  const list = `[${flowEntry(entry)}]`
-  const flow = name === 'status' ? `{"approvals": ${list}}` : list
+function fillMember(edit: Edit, map: YAMLMap, pair: Pair, name: Member): Splice {
   const [start, end] = isScalar(pair.value) && pair.value.range ? pair.value.range : [0, 0]
-  if (end > start) return { at: start, end, text: flow }
+  if (end > start) return { at: start, end, text: flowValue(name, edit.entry) }
   if (map.flow) throw unsafe(`its ${name} is empty`)
-  const column = columnOf(text, startOf(pair))
-  const [, ...lines] = memberLines(name, entry, column)
+  const column = columnOf(edit.text, startOf(pair))
+  const [, ...lines] = memberLines(name, edit.entry, column)
   // The comment on the line of the key, if there is one, stays there.
   const keyEnd = isScalar(pair.key) ? (pair.key.range?.[1] ?? 0) : 0
-  return afterLines(text, keyEnd, Number.POSITIVE_INFINITY, lines, eol)
+  return afterLines(edit, keyEnd, Number.POSITIVE_INFINITY, lines)
 }
 
 /** Inserts whole lines after the line on which something ends, and after the comments that are indented deeper. */
-function afterLines(text: string, end: number, column: number, lines: string[], eol: string): Splice {
+function afterLines({ text, eol }: Edit, end: number, column: number, lines: string[]): Splice {
   let at = end
   if (text[at - 1] !== '\n') {
     const lineEnd = text.indexOf('\n', at)
@@ -118,7 +109,12 @@ function afterLines(text: string, end: number, column: number, lines: string[], 
   return { at, end: at, text: before + lines.map((line) => line + eol).join('') }
 }
 
-function memberLines(name: 'status' | 'approvals', entry: Approval, column: number): string[] {
+function flowValue(name: Member, entry: Approval): string {
+  const list = `[${flowEntry(entry)}]`
+  return name === 'status' ? `{"approvals": ${list}}` : list
+}
+
+function memberLines(name: Member, entry: Approval, column: number): string[] {
   const indent = ' '.repeat(column)
   if (name === 'approvals') return [`${indent}approvals:`, ...itemLines(entry, column + 2)]
   return [`${indent}status:`, `${indent}  approvals:`, ...itemLines(entry, column + 4)]

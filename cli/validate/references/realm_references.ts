@@ -1,4 +1,4 @@
-import type { RealmAllowedNamespaces, RealmMatchExpression } from '../../../crds/realm.gen.ts'
+import { admitsNamespace } from '../../../operator/view/allowed_namespaces.ts'
 import type { Finding } from '../finding.ts'
 import { findingAt } from '../manifest.ts'
 import { presence, realmOf } from '../manifest_set.ts'
@@ -21,38 +21,13 @@ export function realmReferenceFindings(set: ManifestSet): Finding[] {
     }
 
     const realm = realmOf(set, object)
-    if (!realm || manifest.namespace === namespace) return []
-    const admitted = admits(realm.value.spec.allowedNamespaces, set.namespaces.get(manifest.namespace))
-    if (admitted === 'yes') return []
+    if (!realm) return []
+    const labels = set.namespaces.get(manifest.namespace) ?? 'unknown'
+    const admitted = admitsNamespace(realm.value.spec.allowedNamespaces, namespace, manifest.namespace, labels)
+    if (admitted === true) return []
     const refusal = `Realm ${namespace}/${name} does not admit the namespace ${manifest.namespace}; widen its spec.allowedNamespaces`
     const doubt = `whether Realm ${namespace}/${name} admits the namespace ${manifest.namespace} depends on its labels; there is no Namespace among these files`
-    const message = admitted === 'no' ? refusal : doubt
-    return [findingAt(manifest, admitted === 'no' ? 'error' : 'note', ['spec', 'realmRef', 'namespace'], message)]
+    const [severity, message] = admitted === 'unknown' ? (['note', doubt] as const) : (['error', refusal] as const)
+    return [findingAt(manifest, severity, ['spec', 'realmRef', 'namespace'], message)]
   })
-}
-
-/** Whether a Realm admits another namespace with these labels; undefined labels are unknown. */
-function admits(allowed: RealmAllowedNamespaces, labels: Record<string, string> | undefined): 'yes' | 'no' | 'unknown' {
-  if (allowed.from === 'All') return 'yes'
-  if (allowed.from === 'Same') return 'no'
-  if (!labels) return 'unknown'
-  const { matchLabels = {}, matchExpressions = [] } = allowed.selector ?? {}
-  const fits =
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every((expression) => expressionFits(expression, labels[expression.key]))
-  return fits ? 'yes' : 'no'
-}
-
-/** As metav1.LabelSelector: NotIn and DoesNotExist also match an absent label. */
-function expressionFits({ operator, values = [] }: RealmMatchExpression, label: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return label !== undefined && values.includes(label)
-    case 'NotIn':
-      return label === undefined || !values.includes(label)
-    case 'Exists':
-      return label !== undefined
-    default:
-      return label === undefined
-  }
 }

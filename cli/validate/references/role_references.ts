@@ -1,6 +1,6 @@
 import type { Realm } from '../../../crds/realm.gen.ts'
 import { fieldRole, REALM_ADMIN_ROLE } from '../../../store/realms.ts'
-import { closest } from '../../../crds/validation/suggestion.ts'
+import { didYouMean } from '../../../crds/validation/suggestion.ts'
 import type { Finding } from '../finding.ts'
 import { findingAt } from '../manifest.ts'
 import type { Manifest } from '../manifest.ts'
@@ -38,8 +38,7 @@ function unknownRoles(
   const known = rolesOf(realm)
   return roles.flatMap((role, index) => {
     if (known.includes(role)) return []
-    const suggestion = closest(role, known)
-    const message = `the realm "${realmName(realm)}" has no role ${role}${suggestion ? `; did you mean ${suggestion}?` : ''}`
+    const message = `the realm "${realmName(realm)}" has no role ${role}${didYouMean(role, known)}`
     return [findingAt(manifest, 'error', [...path, index], message)]
   })
 }

@@ -1,3 +1,4 @@
+import { MIN_CLIENT_SECRET_LENGTH } from '../../../operator/client/secret.ts'
 import type { Finding } from '../finding.ts'
 import { findingAt } from '../manifest.ts'
 import type { Manifest } from '../manifest.ts'
@@ -10,9 +11,6 @@ interface SecretReference {
   key: string
   use: 'client secret' | 'password' | 'license'
 }
-
-/** Client secrets are stored as a fast hash, so they must be too long to guess. */
-const MIN_CLIENT_SECRET_CHARACTERS = 16
 
 /** Reports Secrets that are missing, lack the key, or hold a value that cannot be used. */
 export function secretReferenceFindings(set: ManifestSet): Finding[] {
@@ -56,12 +54,8 @@ function referenceFindings(set: ManifestSet, reference: SecretReference): Findin
   const value = secret.values.get(key)
   if (!value) return report('error', 'key', `the Secret ${name} has no entry ${key}`)
   if (value.length === 0) return report('error', 'key', `the entry ${key} of the Secret ${name} is empty`)
-  if (use === 'client secret' && value.toString().length < MIN_CLIENT_SECRET_CHARACTERS) {
-    return report(
-      'error',
-      'key',
-      `the client secret in ${name} has less than ${MIN_CLIENT_SECRET_CHARACTERS} characters`,
-    )
+  if (use === 'client secret' && value.toString().length < MIN_CLIENT_SECRET_LENGTH) {
+    return report('error', 'key', `the client secret in ${name} has less than ${MIN_CLIENT_SECRET_LENGTH} characters`)
   }
   if (use === 'password' && value.at(-1) === 0x0a) {
     return report('note', 'key', `the password in ${name} ends with a newline, which is dropped`)

@@ -87,6 +87,11 @@ describe('row 93: realmRef', () => {
         [/^9 error .*does not admit/],
       ],
       [
+        'names a Realm that admits by the label that every namespace has',
+        [selector('matchLabels: {kubernetes.io/metadata.name: team}'), visitor],
+        [],
+      ],
+      [
         'names a Realm that admits by unknown labels',
         [selector('matchLabels: {a: b}'), visitor],
         [/^7 note .*depends on its labels/],

@@ -91,7 +91,16 @@ describe('YAML', () => {
 
   test('a key twice', async () => {
     const text = manifest('Realm', 'shop', 'enabled: true\nenabled: false')
-    expect(await validate({ 'a.yaml': text })).toEqual([expect.stringMatching(/^a\.yaml:7:3 error -: .*unique/)])
+    expect(await validate({ 'a.yaml': text })).toEqual([
+      expect.stringMatching(/^a\.yaml:7:3 error -: .*this key is already there/),
+    ])
+  })
+
+  test('a syntax error does not repeat the value of a Secret', async () => {
+    const text = 'apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  password: |hunter2\n'
+    expect(await validate({ 'a.yaml': text })).toEqual([
+      'a.yaml:5:14 error -: not valid YAML: unexpected text; check the indentation and quotes around it',
+    ])
   })
 
   test('an anchor that multiplies itself is refused', async () => {

@@ -123,7 +123,7 @@ function parsePart(
 }
 
 /** Made from the parser's code, because its messages may quote the source, which may be a secret. */
-function syntaxMessage(error: YAMLError): string {
+export function syntaxMessage(error: YAMLError): string {
   const meaning = SYNTAX[error.code]
   return `not valid YAML: ${meaning ?? error.code.toLowerCase().replaceAll('_', ' ')}`
 }

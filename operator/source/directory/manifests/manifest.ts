@@ -48,7 +48,8 @@ export interface UnusableManifest {
   problems: FieldProblem[]
 }
 
-const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
+/** The default limit of etcd on a request. */
+export const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
 const MAX_SECRET_BYTES = 1024 * 1024
 
 /** Reads one document by its apiVersion and kind. Messages never repeat a value, which may be secret. */
