@@ -57,14 +57,14 @@ const IDLE_MILLIS = 60_000
 const RELOAD_MILLIS = { refused: 1_000, unreachable: 30_000 }
 
 /**
- * A client over kept connections. An agent keeps connections apart by certificate and authority, so replaced ones take
+ * A client over connections that stay open. An agent separates them by certificate and authority, so replaced ones take
  * effect with the next call. README.md in this folder lists what is retried.
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { access, clock, beforeWrite, headers = {} } = options
   const { timeoutMillis = TIMEOUT_MILLIS, maxBodyBytes = MAX_BODY_BYTES } = options
-  const kept = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, timeout: IDLE_MILLIS }
-  const agents = { call: agentPair(kept), watch: agentPair({}) }
+  const reused = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, timeout: IDLE_MILLIS }
+  const agents = { call: agentPair(reused), watch: agentPair({}) }
   let reloads = 0
   let reloadedAt = clock.now()
 
@@ -182,7 +182,7 @@ function agentPair(options: https.AgentOptions): { http: http.Agent; https: http
   return { http: new http.Agent(options), https: new https.Agent(options) }
 }
 
-/** The API server had closed a kept connection before the call arrived there. */
+/** The API server had closed an idle connection before the call arrived. */
 class StaleConnection extends ApiError {
   constructor(call: string, cause: Error) {
     super(`${call}: ${cause.message}`, { status: 0, reason: 'Unreachable', cause })

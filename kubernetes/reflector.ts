@@ -5,7 +5,7 @@ import type { ApiClient } from './api_client.ts'
 import { ApiError, canResume, isStatus, unreachable } from './api_error.ts'
 import { isLater } from './api_object.ts'
 import type { ApiObject } from './api_object.ts'
-import { backoffMillis } from './clock.ts'
+import { backoffMillis, pause } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { listAll } from './list_all.ts'
 import { watchOnce } from './watch_stream.ts'
@@ -67,7 +67,7 @@ export interface ReflectorOptions extends ReflectorDeps {
 
 export interface WatchState {
   what: string
-  /** A complete list is held, and every later event is or will be known. */
+  /** A complete list was received, and every later event was or will be received. */
   complete: boolean
   /** Milliseconds since the API server last proved that no event is missing; undefined before the first list. */
   ageMillis: number | undefined
@@ -80,11 +80,11 @@ export interface WatchState {
 /** Keeps a sink equal to the objects under a path of the API server, across every failure of the connection. */
 export interface Reflector {
   start(): void
-  /** Resolves when the first list is held, or the API server refused it (403, 404). The list is then tried again. */
+  /** Resolves when the first list was received, or the API server refused it (403, 404). The list is then tried again. */
   firstList: Promise<void>
   /** Ends a wait between two tries. */
   retryNow(): void
-  /** Resolves when a list that began after the call is held or refused, or when the reflector stops. */
+  /** Resolves when a list that began after the call was received or refused, or when the reflector stops. */
   relist(): Promise<void>
   state(): WatchState
   stop(): Promise<void>
@@ -102,7 +102,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
   const { signal } = stopping
   const firstList = Promise.withResolvers<void>()
   let running: Promise<void> = Promise.resolve()
-  let endWait = (): void => {}
+  let waiting = new AbortController()
   let round = new AbortController()
   /** Callers of `relist` whose list has not begun. */
   const relisters: (() => void)[] = []
@@ -140,7 +140,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
   }
 
   async function list(): Promise<void> {
-    const waiting = relisters.length
+    const callers = relisters.length
     const request = { path, query, signal, ...(metadataOnly && { accept: METADATA_LIST }) }
     const listed = await listAll(client, request, trim)
     const takeOver = await sink.replace(listed.objects)
@@ -149,7 +149,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
     lists += 1
     proven()
     if (takeOver) takeOver()
-    answerRelisters(waiting)
+    answerRelisters(callers)
   }
 
   async function watch(): Promise<void> {
@@ -222,7 +222,8 @@ export function createReflector(options: ReflectorOptions): Reflector {
     const backoff = backoffMillis(failuresInARow, firstRetryMillis, longestRetryMillis, random)
     const requested = error instanceof ApiError ? (error.retryAfterMillis ?? 0) : 0
     // Spread, so that watches that received the same Retry-After do not return together.
-    await wait(Math.max(backoff, requested * (1 + random() / 4)))
+    waiting = new AbortController()
+    await pause(clock, Math.max(backoff, requested * (1 + random() / 4)), waiting.signal)
   }
 
   /** One broken connection is normal, and a right may arrive moments after the object: the second failure is logged. */
@@ -239,16 +240,6 @@ export function createReflector(options: ReflectorOptions): Reflector {
     }
   }
 
-  function wait(millis: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = clock.after(millis, resolve)
-      endWait = () => {
-        cancel()
-        resolve()
-      }
-    })
-  }
-
   return {
     firstList: firstList.promise,
     start() {
@@ -256,7 +247,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
     },
     retryNow() {
       failuresInARow = 0
-      endWait()
+      waiting.abort()
     },
     relist() {
       if (signal.aborted) return Promise.resolve()
@@ -264,7 +255,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
         relisters.push(resolve)
         // Ends the present watch, which is not a failure. A list under way is finished first.
         round.abort()
-        endWait()
+        waiting.abort()
       })
     },
     state: () => ({
@@ -277,7 +268,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
     }),
     async stop() {
       stopping.abort()
-      endWait()
+      waiting.abort()
       firstList.resolve()
       await running
     },

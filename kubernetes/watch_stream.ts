@@ -51,9 +51,9 @@ export async function watchOnce(options: WatchOptions): Promise<'closed' | 'stal
     const response = await client.stream({ ...request, method: 'GET', query, signal })
     options.onOpen()
     restartStallTimer()
-    const lines = lineReader()
+    const readLines = lineReader()
     for await (const chunk of response) {
-      const events = lines.read(chunk).map((line) => eventOf(line, name))
+      const events = readLines(chunk).map((line) => eventOf(line, name))
       // The time that `onEvents` takes is not silence of the API server.
       cancelStall()
       if (events.length > 0) await options.onEvents(events)
@@ -69,16 +69,15 @@ export async function watchOnce(options: WatchOptions): Promise<'closed' | 'stal
   }
 }
 
-function lineReader(): { read(chunk: Buffer): string[] } {
+/** The complete lines of the chunks so far that were not returned before. */
+function lineReader(): (chunk: Buffer) => string[] {
   const decoder = new StringDecoder('utf8')
   let rest = ''
-  return {
-    read(chunk) {
-      const lines = (rest + decoder.write(chunk)).split('\n')
-      rest = lines.pop() ?? ''
-      if (rest.length > MAX_EVENT_LENGTH) throw new Error(`an event is longer than ${MAX_EVENT_LENGTH} characters`)
-      return lines.filter((line) => line !== '')
-    },
+  return (chunk) => {
+    const lines = (rest + decoder.write(chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > MAX_EVENT_LENGTH) throw new Error(`an event is longer than ${MAX_EVENT_LENGTH} characters`)
+    return lines.filter((line) => line !== '')
   }
 }
 

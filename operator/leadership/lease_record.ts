@@ -28,7 +28,7 @@ export function isFree({ record, at }: Observed, now: number, ownDurationSeconds
   return now - at > seconds * 1_000
 }
 
-/** The record with which a process takes or keeps a Lease. */
+/** The record with which a process takes or renews a Lease. */
 export function heldRecord(options: {
   holder: string
   durationSeconds: number
@@ -36,14 +36,14 @@ export function heldRecord(options: {
   before: LeaseRecord | undefined
 }): LeaseRecord {
   const { holder, durationSeconds, now, before } = options
-  const keeps = before?.holderIdentity === holder
+  const isRenewal = before?.holderIdentity === holder
   const transitions = before?.leaseTransitions ?? 0
   return {
     holderIdentity: holder,
     leaseDurationSeconds: durationSeconds,
-    acquireTime: keeps && before.acquireTime !== undefined ? before.acquireTime : microTime(now),
+    acquireTime: isRenewal && before.acquireTime !== undefined ? before.acquireTime : microTime(now),
     renewTime: microTime(now),
-    leaseTransitions: keeps || !before ? transitions : transitions + 1,
+    leaseTransitions: isRenewal || !before ? transitions : transitions + 1,
   }
 }
 

@@ -6,7 +6,7 @@ import type { Condition, Kind, Resource, ResourceKey } from './resource.ts'
  * none.
  */
 export interface ResourceSource {
-  /** Lists everything, then watches. Resolves when the first complete list of every kind is held. */
+  /** Lists everything, then watches. Resolves after the first complete list of every kind. */
   start(): Promise<void>
 
   /** Stops watching. No listener is called afterwards. */
@@ -18,10 +18,10 @@ export interface ResourceSource {
   /** Calls the listener with the name of each Secret that appeared, changed or went. May repeat. */
   onSecret(listener: (secret: SecretName) => void): void
 
-  /** Every held object of a kind. */
+  /** Every object of a kind, as last received. */
   list(kind: Kind): Resource[]
 
-  /** The held object under a key; undefined when there is none. */
+  /** The object under a key, as last received; undefined when there is none. */
   get(key: ResourceKey): Resource | undefined
 
   /**
@@ -31,8 +31,8 @@ export interface ResourceSource {
   completeList(kind: Kind): { identity: string } | undefined
 
   /**
-   * Resolves when everything that happened before the call is held. A new leader has to know no less than the one before,
-   * or it would take that one's rows for leftovers. Waits for an API server that does not answer.
+   * Resolves when everything that happened before the call was received. A new leader has to know no less than the former
+   * one, or it would sweep rows of resources that exist. Waits for an API server that does not answer.
    */
   catchUp?(): Promise<void>
 
@@ -103,7 +103,7 @@ export interface DesiredSecret extends SecretName {
 }
 
 export interface SecretAccess {
-  /** The held version, without reading the bytes; undefined when there is no such Secret. */
+  /** The version as last received, without reading the bytes; undefined when there is no such Secret. */
   version(name: SecretName): SecretVersion | undefined
   /** Reads the bytes now. Undefined when there is no such Secret. */
   read(name: SecretName): Promise<Secret | undefined>

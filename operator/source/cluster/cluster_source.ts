@@ -75,7 +75,6 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
   const shared = [...reflectNamespaces(), ...reflectSecrets()]
   const reflectors = [...Object.values(kinds).flatMap(({ crd, reflectors }) => [crd, ...reflectors]), ...shared]
 
-  const writes = objectWrites({ client, cacheOf: (kind) => kinds[kind].cache, now })
   const events = eventRecorder({ client, instance, clock, now, log })
 
   function reflect(watched: Omit<ReflectorOptions, keyof ReflectorDeps | 'trim'>): Reflector {
@@ -124,7 +123,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
         what: inWords('secrets', namespace),
         path: corePath('secrets', namespace),
         metadataOnly: true,
-        sink: versions.sink((held) => namespace === undefined || held.namespace === namespace),
+        sink: versions.sink((secret) => namespace === undefined || secret.namespace === namespace),
       }),
     )
   }
@@ -194,8 +193,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     identity: (kind) => kinds[kind].identity.current(),
     isOwnDeletion: ({ kind, metadata }) => kinds[kind].identity.isOwnDeletion(metadata),
     namespaceLabels: (namespace) => spaces.labels(namespace),
-    writeStatus: (key, uid, patch) => writes.writeStatus(key, uid, patch),
-    setFinalizer: (key, uid, present) => writes.setFinalizer(key, uid, present),
+    ...objectWrites({ client, cacheOf: (kind) => kinds[kind].cache, now }),
     recordEvent(key, event) {
       events.record(key, kinds[key.kind].cache.get(key)?.resource, event)
     },

@@ -1,12 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../kubernetes/clock.ts'
 
-/** Limits the rate of Events, for each object and in total. */
-export interface EventBudget {
-  /** Takes one Event of the object from the budget; false when none is left. */
-  take(uid: string): boolean
-}
-
 interface Bucket {
   left: number
   at: number
@@ -21,8 +15,11 @@ const PER_OBJECT: Rate = { burst: 25, refillMillis: 5 * 60_000 }
 const TOTAL: Rate = { burst: 200, refillMillis: 100 }
 const MAX_OBJECTS = 5_000
 
-/** Token buckets, one for each object and one for all. */
-export function eventBudget(clock: Clock): EventBudget {
+/**
+ * Limits the rate of Events by token buckets, one for each object and one for all. The function that it returns takes
+ * one Event of an object; false when none is left.
+ */
+export function eventBudget(clock: Clock): (uid: string) => boolean {
   const total = fullBucket(TOTAL)
   const perObject = new LRUCache<string, Bucket>({ max: MAX_OBJECTS })
 
@@ -36,16 +33,14 @@ export function eventBudget(clock: Clock): EventBudget {
     bucket.at = now
   }
 
-  return {
-    take(uid) {
-      const own = perObject.get(uid) ?? fullBucket(PER_OBJECT)
-      perObject.set(uid, own)
-      refill(own, PER_OBJECT)
-      refill(total, TOTAL)
-      if (own.left < 1 || total.left < 1) return false
-      own.left -= 1
-      total.left -= 1
-      return true
-    },
+  return (uid) => {
+    const own = perObject.get(uid) ?? fullBucket(PER_OBJECT)
+    perObject.set(uid, own)
+    refill(own, PER_OBJECT)
+    refill(total, TOTAL)
+    if (own.left < 1 || total.left < 1) return false
+    own.left -= 1
+    total.left -= 1
+    return true
   }
 }

@@ -43,7 +43,7 @@ export function eventRecorder(options: {
   log: Logger
 }): EventRecorder {
   const { client, instance, clock, now, log } = options
-  const budget = eventBudget(clock)
+  const takeFromBudget = eventBudget(clock)
   const written = new LRUCache<string, WrittenEvent>({ max: MAX_REMEMBERED })
   const queue: (() => Promise<void>)[] = []
   let sending: Promise<void> | undefined
@@ -114,7 +114,7 @@ export function eventRecorder(options: {
 
   return {
     record(key, object, event) {
-      if (stopped || queue.length >= MAX_QUEUED || !budget.take(object?.metadata.uid ?? '')) {
+      if (stopped || queue.length >= MAX_QUEUED || !takeFromBudget(object?.metadata.uid ?? '')) {
         log.debug({ resource: keyText(key), reason: event.reason }, 'an Event exceeds the budget and is not written')
         return
       }

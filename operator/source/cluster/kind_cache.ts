@@ -12,9 +12,9 @@ export interface KindCache {
   list(): Resource[]
   get(key: Pick<ResourceKey, 'namespace' | 'name'>): Received | undefined
   /**
-   * Takes the answer to a read or a write, ahead of the watch. Ignores an object that is not held (its deletion may have
-   * been received already, and would not be received again) and one whose deletion is new (the watch brings it, after a
-   * check of its kind).
+   * Takes the answer to a read or a write, ahead of the watch. Ignores an object that is not in the cache (its deletion
+   * may have been received already, and would not be received again) and one whose deletion is new (the watch brings it,
+   * after a check of its kind).
    */
   merge(object: ApiObject): Received
   /** The sink of the watch of one namespace, or of all. */
@@ -26,30 +26,30 @@ export interface KindCacheOptions {
   /** Called for each object that appeared, changed or went. */
   changed: (key: ResourceKey) => void
   /**
-   * Called before a list or a deletion is taken over, because objects that go with their CRD look like deleted ones.
-   * When it rejects, the list or the events are received again.
+   * Called before a list or a deletion is taken over, because the objects of a deleted CRD arrive like objects that a
+   * user deleted. When it rejects, the list or the events are received again.
    */
   confirmKind: () => Promise<void>
 }
 
 export function kindCache({ kind, changed, confirmKind }: KindCacheOptions): KindCache {
-  const held = new Map<string, Received>()
+  const cached = new Map<string, Received>()
 
   function put(received: Received): void {
-    held.set(pathKey(received.resource.metadata), received)
+    cached.set(pathKey(received.resource.metadata), received)
     changed(keyOf(received.resource))
   }
 
   function drop(resource: Resource): void {
-    held.delete(pathKey(resource.metadata))
+    cached.delete(pathKey(resource.metadata))
     changed(keyOf(resource))
   }
 
   function find(object: ApiObject): Resource | undefined {
-    return held.get(pathKey(object.metadata))?.resource
+    return cached.get(pathKey(object.metadata))?.resource
   }
 
-  function isHeld(object: ApiObject): boolean {
+  function isCached(object: ApiObject): boolean {
     return find(object)?.metadata.uid === object.metadata.uid
   }
 
@@ -68,15 +68,15 @@ export function kindCache({ kind, changed, confirmKind }: KindCacheOptions): Kin
     const present = find(object)
     if (type !== 'DELETED') {
       if (isNew(object)) put(receive(kind, object))
-    } else if (present && isHeld(object)) drop(present)
+    } else if (present && isCached(object)) drop(present)
   }
 
   return {
-    list: () => [...held.values()].map(({ resource }) => resource),
-    get: (key) => held.get(pathKey(key)),
+    list: () => [...cached.values()].map(({ resource }) => resource),
+    get: (key) => cached.get(pathKey(key)),
     merge(object) {
       const received = receive(kind, object)
-      if (isHeld(object) && isNew(object) && !isNewlyDeleted(object)) put(received)
+      if (isCached(object) && isNew(object) && !isNewlyDeleted(object)) put(received)
       return received
     },
     sink: (namespace) => ({
@@ -85,7 +85,7 @@ export function kindCache({ kind, changed, confirmKind }: KindCacheOptions): Kin
         await confirmKind()
         return () => {
           const uids = new Set(objects.map(({ metadata }) => metadata.uid))
-          for (const { resource } of held.values()) {
+          for (const { resource } of cached.values()) {
             const isCovered = namespace === undefined || resource.metadata.namespace === namespace
             if (isCovered && !uids.has(resource.metadata.uid)) drop(resource)
           }

@@ -7,65 +7,65 @@ import type { SecretName, SecretVersion } from '../resource_source.ts'
 type Covers = (object: { namespace?: string; name: string }) => boolean
 
 /** Holds a part of the metadata of objects that are watched without their content. */
-export interface MetadataCache<Kept> {
-  get(name: { namespace?: string; name: string }): Kept | undefined
+export interface MetadataCache<Part> {
+  get(name: { namespace?: string; name: string }): Part | undefined
   /**
-   * Takes the answer to a write, ahead of the watch. Ignores an object that is not held: its deletion may have been
-   * received already, and would not be received again.
+   * Takes the answer to a write, ahead of the watch. Ignores an object that is not in the cache: its deletion may have
+   * been received already, and would not be received again.
    */
   merge(object: ApiObject): void
   /** The sink of the watch of those objects that `covers` selects. */
   sink(covers: Covers): Sink
 }
 
-export interface MetadataCacheOptions<Kept> {
-  keep: (metadata: ApiMetadata) => Kept
-  /** Called for each object that appeared or went, or of which the kept part changed. */
+export interface MetadataCacheOptions<Part> {
+  partOf: (metadata: ApiMetadata) => Part
+  /** Called for each object that appeared or went, or of which that part changed. */
   changed: (name: SecretName) => void
 }
 
-interface Held<Kept> extends SecretName {
+interface Entry<Part> extends SecretName {
   uid: string
   resourceVersion: string
-  kept: Kept
+  part: Part
 }
 
-function metadataCache<Kept>({ keep, changed }: MetadataCacheOptions<Kept>): MetadataCache<Kept> {
-  const held = new Map<string, Held<Kept>>()
+function metadataCache<Part>({ partOf, changed }: MetadataCacheOptions<Part>): MetadataCache<Part> {
+  const entries = new Map<string, Entry<Part>>()
 
   function put({ metadata }: ApiObject): void {
     const { namespace = '', name, uid, resourceVersion } = metadata
-    const before = held.get(pathKey(metadata))
+    const before = entries.get(pathKey(metadata))
     if (before?.uid === uid && !isLater(resourceVersion, before.resourceVersion)) return
-    const kept = keep(metadata)
-    held.set(pathKey(metadata), { namespace, name, uid, resourceVersion, kept })
-    if (before === undefined || !isDeepStrictEqual(before.kept, kept)) changed({ namespace, name })
+    const part = partOf(metadata)
+    entries.set(pathKey(metadata), { namespace, name, uid, resourceVersion, part })
+    if (before === undefined || !isDeepStrictEqual(before.part, part)) changed({ namespace, name })
   }
 
   function drop({ namespace, name }: SecretName): void {
-    held.delete(pathKey({ namespace, name }))
+    entries.delete(pathKey({ namespace, name }))
     changed({ namespace, name })
   }
 
-  function isHeld({ metadata }: ApiObject): boolean {
-    return held.get(pathKey(metadata))?.uid === metadata.uid
+  function isCached({ metadata }: ApiObject): boolean {
+    return entries.get(pathKey(metadata))?.uid === metadata.uid
   }
 
   return {
-    get: (name) => held.get(pathKey(name))?.kept,
+    get: (name) => entries.get(pathKey(name))?.part,
     merge(object) {
-      if (isHeld(object)) put(object)
+      if (isCached(object)) put(object)
     },
     sink: (covers) => ({
       replace: async (objects) => () => {
         const present = new Set(objects.map(({ metadata }) => pathKey(metadata)))
-        for (const each of held.values()) if (covers(each) && !present.has(pathKey(each))) drop(each)
+        for (const each of entries.values()) if (covers(each) && !present.has(pathKey(each))) drop(each)
         objects.forEach(put)
       },
       apply: async (events) => () => {
         for (const { type, object } of events) {
           if (type !== 'DELETED') put(object)
-          else if (isHeld(object)) drop({ namespace: '', ...object.metadata })
+          else if (isCached(object)) drop({ namespace: '', ...object.metadata })
         }
       },
     }),
@@ -74,7 +74,7 @@ function metadataCache<Kept>({ keep, changed }: MetadataCacheOptions<Kept>): Met
 
 /** Identifies the present state of each Secret, without its bytes. */
 export function secretVersions(changed: (name: SecretName) => void): MetadataCache<SecretVersion> {
-  return metadataCache({ keep: ({ uid, resourceVersion }): SecretVersion => ({ uid, resourceVersion }), changed })
+  return metadataCache({ partOf: ({ uid, resourceVersion }): SecretVersion => ({ uid, resourceVersion }), changed })
 }
 
 export interface NamespaceLabels {
@@ -85,7 +85,7 @@ export interface NamespaceLabels {
 
 /** @param changed called when a namespace appeared, went, or has other labels */
 export function namespaceLabels(changed: () => void): NamespaceLabels {
-  const cache = metadataCache({ keep: ({ labels = {} }) => labels, changed })
+  const cache = metadataCache({ partOf: ({ labels = {} }) => labels, changed })
   const listed: Covers[] = []
 
   return {

@@ -3,7 +3,7 @@ import { FINALIZER } from '../../../crds/group.ts'
 import { keyText } from '../resource.ts'
 import type { Resource, ResourceKey } from '../resource.ts'
 import { ResourceConflict } from '../resource_source.ts'
-import type { StatusPatch } from '../resource_source.ts'
+import type { ResourceSource, StatusPatch } from '../resource_source.ts'
 import { APPLY_PATCH, JSON_PATCH } from '../../../kubernetes/api_client.ts'
 import type { ApiClient } from '../../../kubernetes/api_client.ts'
 import { isFailedTest, isStatus } from '../../../kubernetes/api_error.ts'
@@ -12,11 +12,6 @@ import type { KindCache } from './kind_cache.ts'
 import type { Received } from './received_object.ts'
 import { differences, statusWrite } from './status_apply.ts'
 import type { Difference, StatusWrite } from './status_apply.ts'
-
-export interface ObjectWrites {
-  writeStatus(key: ResourceKey, uid: string, patch: StatusPatch): Promise<void>
-  setFinalizer(key: ResourceKey, uid: string, present: boolean): Promise<void>
-}
 
 interface PatchOperation {
   op: 'test' | 'add' | 'replace' | 'remove'
@@ -35,7 +30,7 @@ export function objectWrites(options: {
   client: ApiClient
   cacheOf: (kind: ResourceKey['kind']) => KindCache
   now: () => Date
-}): ObjectWrites {
+}): Pick<ResourceSource, 'writeStatus' | 'setFinalizer'> {
   const { client, cacheOf, now } = options
 
   /** Undefined when the object does not exist. */
@@ -45,8 +40,8 @@ export function objectWrites(options: {
   }
 
   /**
-   * Calls `attempt` with the held object until it resolves with true, each time with the latest state. Resolves with
-   * `gone` when the object was deleted or replaced.
+   * Calls `attempt` with the object in the cache until it resolves with true, each time with the latest state. Resolves
+   * with `gone` when the object was deleted or replaced.
    */
   async function withLatest(
     { key, uid }: { key: ResourceKey; uid: string },
@@ -109,7 +104,7 @@ export function objectWrites(options: {
     }
   }
 
-  /** Removes only entries that equal the held ones: an entry that its author changed is another decision. */
+  /** Removes only entries that equal those in the cache: an entry that its author changed is another decision. */
   async function removeApprovals(key: ResourceKey, uid: string, approvers: readonly string[]): Promise<void> {
     const decided = approvalsOf(cacheOf(key.kind).get(key)?.resource)
     const outdated = decided.filter(({ approver }) => approvers.includes(approver))

@@ -16,18 +16,18 @@ export interface OwnedStatus {
   conditions: readonly string[]
 }
 
-/** An object without `managedFields`, of which only the operator's share is kept. */
+/** An object without `managedFields`, reduced to the operator's share of them. */
 type Trimmed = ApiObject & { owned?: OwnedStatus }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** Drops the record of the object's authors, which is two thirds of the memory of an object that was applied. */
 export function trimmed({ metadata, ...object }: Trimmed): Trimmed {
-  const { managedFields, annotations, ...kept } = metadata
+  const { managedFields, annotations, ...rest } = metadata
   const { [LAST_APPLIED]: _, ...others } = annotations ?? {}
   return {
     ...object,
-    metadata: { ...kept, ...(Object.keys(others).length > 0 && { annotations: others }) },
+    metadata: { ...rest, ...(Object.keys(others).length > 0 && { annotations: others }) },
     owned: object.owned ?? ownedStatus(managedFields),
   }
 }
@@ -35,12 +35,12 @@ export function trimmed({ metadata, ...object }: Trimmed): Trimmed {
 /** Reduces an object to what the operator holds of it. */
 export function receive(kind: Kind, object: ApiObject): Received {
   const { metadata, owned = NOTHING_OWNED, spec = {}, status } = trimmed(object)
-  const { ownerReferences: _, ...kept } = metadata
+  const { ownerReferences: _, ...rest } = metadata
   const { namespace = '', generation = 0 } = metadata
   const resource: Resource = {
     apiVersion: API_VERSION,
     kind,
-    metadata: { ...kept, namespace, generation },
+    metadata: { ...rest, namespace, generation },
     spec,
     ...(typeof status === 'object' && status !== null && { status }),
   }
