@@ -9,8 +9,7 @@ import { clientSecretName, realmPathOf, relation } from '../view/relations.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { ClientResource } from '../view/resource_types.ts'
 import { clientDigest } from '../rows/row_digest.ts'
-import type { KnownClient, Rows } from '../rows/rows.ts'
-import type { View } from '../view/view.ts'
+import type { KnownClient } from '../rows/rows.ts'
 
 type Deps = Pick<ReconcilerDeps, 'store' | 'rows' | 'secrets' | 'baseUrl'>
 
@@ -28,15 +27,22 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
         })
       }
 
-      const holder = clientIdHolder(client, realm.name, view, rows)
-      if (holder !== uid) return notReady('ClientIdTaken', clientIdTaken(client, view, rows, realm.name))
+      const holderOf = (clientId: string): ClientResource | undefined =>
+        view.holderOf(
+          'Client',
+          relation.clientId(realmPathOf(client), clientId),
+          rows.clientOwner(realm.name, clientId),
+        )
+      const clientIdTaken = (): ReconcileResult =>
+        notReady('ClientIdTaken', belongsTo(client, holderOf(client.spec.clientId)))
+      if (holderOf(client.spec.clientId)?.metadata.uid !== uid) return clientIdTaken()
 
       const known = rows.clients.get(uid)
       const secret = await resolveClientSecret(client, realm.name, known, deps)
       // Without a row no former registration stays in force.
       if (secret.problem && !known) return notReady(secret.problem.reason, secret.problem.message)
 
-      const { audiences, refused } = audiencesOf(client, realm.name, view, rows)
+      const { audiences, refused } = audiencesOf(client, holderOf)
       const settings = clientSettings(client, realm.resource, audiences)
       const row = { ...desiredRow(client, realm.name), settings, secretSource: secret.source }
       const previousValidSeconds = client.spec.clientSecret?.previousValidSeconds ?? 0
@@ -45,7 +51,7 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
         // A hash without a source was written by another client of the database, and is no former secret.
         const stays = known?.secretSource ? previousValidSeconds : 0
         const written = await saveClient(deps, { row, secret: secret.value, previousValidSeconds: stays })
-        if (!written) return notReady('ClientIdTaken', clientIdTaken(client, view, rows, realm.name))
+        if (!written) return clientIdTaken()
       }
 
       const rest = statusOf(client, rows.clients.get(uid), changed)
@@ -103,18 +109,9 @@ function statusOf(
   return { changed, fields, ...(until && { requeueAt: until }) }
 }
 
-function clientIdHolder(client: ClientResource, realm: string, view: View, rows: Rows): string | undefined {
-  const { clientId } = client.spec
-  const claim = relation.clientId(realmPathOf(client), clientId)
-  return view.holderOf('Client', claim, rows.clientOwner(realm, clientId))?.metadata.uid
-}
-
-function clientIdTaken(client: ClientResource, view: View, rows: Rows, realm: string): string {
-  const { clientId } = client.spec
-  const claim = relation.clientId(realmPathOf(client), clientId)
-  const holder = view.holderOf('Client', claim, rows.clientOwner(realm, clientId))
-  const isOther = holder && holder.metadata.uid !== client.metadata.uid
-  return `clientId "${clientId}" belongs to ${isOther ? pathOf(holder.metadata) : 'another Client'}`
+function belongsTo({ metadata, spec }: ClientResource, holder: ClientResource | undefined): string {
+  const isOther = holder && holder.metadata.uid !== metadata.uid
+  return `clientId "${spec.clientId}" belongs to ${isOther ? pathOf(holder.metadata) : 'another Client'}`
 }
 
 /**
@@ -122,18 +119,16 @@ function clientIdTaken(client: ClientResource, view: View, rows: Rows, realm: st
  * can create a Client in some namespace could obtain tokens for every service of the realm.
  */
 function audiencesOf(
-  client: ClientResource,
-  realm: string,
-  view: View,
-  rows: Rows,
+  { metadata, spec }: ClientResource,
+  holderOf: (clientId: string) => ClientResource | undefined,
 ): { audiences: string[]; refused: string[] } {
-  const refused = (client.spec.audiences ?? []).filter((audience) => {
-    const claim = relation.clientId(realmPathOf(client), audience)
-    const holder = view.holderOf('Client', claim, rows.clientOwner(realm, audience))
-    if (!holder || holder.metadata.namespace === client.metadata.namespace) return false
-    return holder.spec.acceptsTokensFrom?.includes(client.spec.clientId) !== true
+  const listed = spec.audiences ?? []
+  const refused = listed.filter((audience) => {
+    const holder = holderOf(audience)
+    if (!holder || holder.metadata.namespace === metadata.namespace) return false
+    return holder.spec.acceptsTokensFrom?.includes(spec.clientId) !== true
   })
-  return { audiences: (client.spec.audiences ?? []).filter((audience) => !refused.includes(audience)), refused }
+  return { audiences: listed.filter((audience) => !refused.includes(audience)), refused }
 }
 
 function audienceNotAllowed({ spec }: ClientResource, refused: string[]): string {

@@ -5,7 +5,6 @@ import { realmPathOf, relation, subjectOf } from '../view/relations.ts'
 import { pathOf, realmName } from '../view/resource_types.ts'
 import type { UserResource } from '../view/resource_types.ts'
 import { userDigest } from '../rows/row_digest.ts'
-import type { KnownUser } from '../rows/rows.ts'
 import { resolvePassword, wasNewlineDropped } from './password.ts'
 import { removeFormerUser, removeUser, saveUser, withdrawUser } from './rows.ts'
 import type { UserWrite } from './rows.ts'
@@ -27,7 +26,8 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
       const taken = takenName(user, realm.name, view, rows)
       if (taken) return notReady(taken.reason, taken.message)
 
-      const known = knownIn(realm.name, rows.users.get(user.metadata.uid))
+      const present = rows.users.get(user.metadata.uid)
+      const known = present?.realm === realm.name ? present : undefined
       const password = await resolvePassword(user, known, realm.resource, deps)
       // Without a row no former registration stays in force.
       if (password.problem && !known) return notReady(password.problem.reason, password.problem.message)
@@ -73,20 +73,16 @@ function takenName(
 ): { reason: string; message: string } | undefined {
   const path = realmPathOf(user)
   const { username } = user.spec
-  const byName = view.holderOf('User', relation.username(path, username), rows.usernameOwner(realm, username))
-  if (byName && byName.metadata.uid !== user.metadata.uid) {
-    return { reason: 'UsernameTaken', message: usernameTaken(user, pathOf(byName.metadata)) }
-  }
   const subject = subjectOf(user)
-  const bySubject = view.holderOf('User', relation.subject(path, subject), rows.subjectOwner(realm, subject))
-  if (bySubject && bySubject.metadata.uid !== user.metadata.uid) {
-    return { reason: 'SubjectTaken', message: subjectTaken(subject, pathOf(bySubject.metadata)) }
+  const other = (claim: string, recorded: string | undefined): string | undefined => {
+    const holder = view.holderOf('User', claim, recorded)
+    return holder && holder.metadata.uid !== user.metadata.uid ? pathOf(holder.metadata) : undefined
   }
+  const byName = other(relation.username(path, username), rows.usernameOwner(realm, username))
+  if (byName !== undefined) return { reason: 'UsernameTaken', message: usernameTaken(user, byName) }
+  const bySubject = other(relation.subject(path, subject), rows.subjectOwner(realm, subject))
+  if (bySubject !== undefined) return { reason: 'SubjectTaken', message: subjectTaken(subject, bySubject) }
   return undefined
-}
-
-function knownIn(realm: string, known: KnownUser | undefined): KnownUser | undefined {
-  return known?.realm === realm ? known : undefined
 }
 
 function desiredRow(

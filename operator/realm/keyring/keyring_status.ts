@@ -7,8 +7,8 @@ import type { KeyringResult } from './reconcile_keyring.ts'
 
 /** `status.keys`: key ids, versions, states and fingerprints; no key bytes. */
 export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenKeyVersion[]): RealmKeys {
-  const held = new Set(keyring?.encryption.map(({ version }) => version))
-  const missing = seen.filter(({ version }) => !held.has(version))
+  const present = new Set(keyring?.encryption.map(({ version }) => version))
+  const missing = seen.filter(({ version }) => !present.has(version))
   const encryption = [
     ...(keyring?.encryption ?? []).map(({ version, state, fingerprint, ...key }) => ({
       version,
