@@ -1,5 +1,4 @@
 import { generateEncryptionKey, generateRefreshKey, generateSigningKey } from './generate.ts'
-import type { SigningAlgorithm } from './jws.ts'
 import type { Keyring, TokenKey } from './keyring.ts'
 import {
   planEncryption,
@@ -8,8 +7,7 @@ import {
   type KeyChange,
   type NewKey,
   type Plan,
-  type ReplicaKeys,
-  type RotationSettings,
+  type RotationInput,
 } from './rotation.ts'
 
 export interface Advance {
@@ -21,16 +19,10 @@ export interface Advance {
 
 /**
  * Takes the keys of each kind one step further and creates the keys that are due. The caller writes the keyring, records
- * its encryption key versions, and calls again with those in `settings.seen`, until nothing changes: an encryption key
+ * its encryption key versions, and calls again with those in `input.seen`, until nothing changes: an encryption key
  * is first written, then recorded, then used.
  */
-export async function advanceKeyring(
-  keyring: Keyring,
-  algorithm: SigningAlgorithm,
-  now: Date,
-  liveReplicas: readonly ReplicaKeys[],
-  settings: RotationSettings,
-): Promise<Advance> {
+export async function advanceKeyring(keyring: Keyring, input: RotationInput): Promise<Advance> {
   const changes: Advance['changes'] = []
   const rechecks: number[] = []
   let current = keyring
@@ -39,13 +31,11 @@ export async function advanceKeyring(
     changes.push(...plan.changes)
     if (plan.recheckAt) rechecks.push(plan.recheckAt.getTime())
     if (!plan.newKey) return
-    const created = await addNewKey(current, plan.newKey, now)
+    const created = await addNewKey(current, plan.newKey, input.now)
     current = created.keyring
     changes.push({ kind: plan.newKey.kind, key: created.key, step: 'created' })
   }
-  await carryOut(planSigning(current, algorithm, now, liveReplicas, settings))
-  await carryOut(planRefresh(current, now, liveReplicas, settings))
-  await carryOut(planEncryption(current, now, liveReplicas, settings))
+  for (const plan of [planSigning, planRefresh, planEncryption]) await carryOut(plan(current, input))
   return { keyring: current, changes, ...(rechecks.length > 0 && { recheckAt: new Date(Math.min(...rechecks)) }) }
 }
 

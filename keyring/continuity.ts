@@ -41,25 +41,23 @@ export function checkContinuity(
  * missing tombstone is added again. Returns the same object when nothing changes.
  */
 export function withTombstones(keyring: Keyring, seen: readonly SeenVersion[], now: Date): Keyring {
-  const destroyed = new Map(
-    seen
-      .filter((version) => isEncryption(version) && version.state === 'destroyed')
-      .map((each) => [each.version, each]),
-  )
+  const recorded = seen.filter((each) => isEncryption(each) && each.state === 'destroyed')
+  const destroyed = new Map(recorded.map((each) => [each.version, each]))
   const present = new Set(keyring.encryption.map(({ version }) => version))
   const revived = keyring.encryption.some(({ version, state }) => state !== 'destroyed' && destroyed.has(version))
   const absent = [...destroyed.values()].filter(({ version }) => !present.has(version))
   if (!revived && absent.length === 0) return keyring
 
   const kept = keyring.encryption.map((key) => {
-    const recorded = destroyed.get(key.version)
-    return recorded && key.state !== 'destroyed' ? tombstone(key, recorded, now) : key
+    const destruction = destroyed.get(key.version)
+    return destruction && key.state !== 'destroyed' ? tombstone(key, destruction, now) : key
   })
   const added = absent.map((each) => tombstone({ version: each.version, createdAt: now.toISOString() }, each, now))
   return { ...keyring, encryption: [...kept, ...added].toSorted((a, b) => a.version - b.version) }
 }
 
-function isEncryption({ kind = 'encryption' }: SeenVersion): boolean {
+/** Only encryption keys must stay: the others expire. */
+export function isEncryption({ kind = 'encryption' }: SeenVersion): boolean {
   return kind === 'encryption'
 }
 

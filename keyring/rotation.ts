@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SigningAlgorithm } from './jws.ts'
-import type { SeenVersion } from './continuity.ts'
+import { isEncryption, type SeenVersion } from './continuity.ts'
 import {
   MAX_ENCRYPTION_KEYS,
   MAX_KEY_VERSION,
@@ -14,13 +14,10 @@ import {
 } from './keyring.ts'
 import { planTokenKeys, type TokenKeyChange, type TokenKeyPlan } from './token_key_rotation.ts'
 
-/** A live server process and the names of the keys it holds: kids, and fingerprints of encryption keys. */
-export interface ReplicaKeys {
-  id: string
-  fingerprints: readonly string[]
-}
-
+/** What a realm requires of the rotation of its keys. */
 export interface RotationSettings {
+  /** Of the signing keys. */
+  algorithm: SigningAlgorithm
   signingKeyPeriodDays: number
   encryptionKeyPeriodDays: number
   /** The longest lifetime of any access or ID token: the realm's own and those its clients set. */
@@ -28,10 +25,16 @@ export interface RotationSettings {
   sessionLifetimeSeconds: number
   /** Values of the annotations `realmkeeper.io/rotate-<kind>`; each new value rotates once. */
   rotate?: Partial<Record<KeyKind, string>>
-  /** The encryption key versions recorded so far. A version is used only after it was recorded. */
-  seen: readonly SeenVersion[]
   /** Field encryption has not begun in this realm: no first encryption key is created. */
   encryptionAwaited?: boolean
+}
+
+export interface RotationInput extends RotationSettings {
+  now: Date
+  /** The names of the keys that each live server process holds: kids, and fingerprints of encryption keys. */
+  liveReplicas: readonly (readonly string[])[]
+  /** The encryption key versions recorded so far. A version is used only after it was recorded. */
+  seen: readonly SeenVersion[]
 }
 
 /** A key to create and to add to the keyring. */
@@ -62,62 +65,46 @@ const REPLICA_POLL_SECONDS = 5
 const DAY_SECONDS = 86_400
 
 /** The next step of the signing keys. A change of the realm's algorithm starts a new key, as the end of a period does. */
-export function planSigning(
-  keyring: Keyring,
-  algorithm: SigningAlgorithm,
-  now: Date,
-  liveReplicas: readonly ReplicaKeys[],
-  settings: RotationSettings,
-): Plan {
+export function planSigning(keyring: Keyring, input: RotationInput): Plan {
+  const { algorithm } = input
   const planned = planTokenKeys<SigningKey>(keyring.signing, {
-    ...tokenKeyRules(keyring, 'signing', now, liveReplicas, settings),
+    ...tokenKeyRules(keyring, 'signing', input),
     isWanted: ({ alg }) => alg === algorithm,
     publishSeconds: JWKS_MAX_AGE_SECONDS,
-    tokenLifetimeSeconds: settings.accessTokenLifetimeSeconds,
+    tokenLifetimeSeconds: input.accessTokenLifetimeSeconds,
   })
   const { newKeyState: state } = planned
   return {
     ...steps(planned, 'signing'),
     keyring: planned.changed ? { ...keyring, signing: planned.keys } : keyring,
-    ...(state && { newKey: { kind: 'signing', alg: algorithm, state, ...onDemand(keyring, 'signing', settings) } }),
+    ...(state && { newKey: { kind: 'signing', alg: algorithm, state, ...onDemand(keyring, 'signing', input) } }),
   }
 }
 
 /** The next step of the refresh keys: as signing keys, but not published first, because only this server reads them. */
-export function planRefresh(
-  keyring: Keyring,
-  now: Date,
-  liveReplicas: readonly ReplicaKeys[],
-  settings: RotationSettings,
-): Plan {
+export function planRefresh(keyring: Keyring, input: RotationInput): Plan {
   const planned = planTokenKeys<RefreshKey>(keyring.refresh, {
-    ...tokenKeyRules(keyring, 'refresh', now, liveReplicas, settings),
+    ...tokenKeyRules(keyring, 'refresh', input),
     isWanted: () => true,
     publishSeconds: 0,
-    tokenLifetimeSeconds: settings.sessionLifetimeSeconds,
+    tokenLifetimeSeconds: input.sessionLifetimeSeconds,
   })
   const { newKeyState: state } = planned
   return {
     ...steps(planned, 'refresh'),
     keyring: planned.changed ? { ...keyring, refresh: planned.keys } : keyring,
-    ...(state && { newKey: { kind: 'refresh', state, ...onDemand(keyring, 'refresh', settings) } }),
+    ...(state && { newKey: { kind: 'refresh', state, ...onDemand(keyring, 'refresh', input) } }),
   }
 }
 
 /** The rules that signing and refresh keys share. */
-function tokenKeyRules(
-  keyring: Keyring,
-  kind: 'signing' | 'refresh',
-  now: Date,
-  liveReplicas: readonly ReplicaKeys[],
-  settings: RotationSettings,
-) {
+function tokenKeyRules(keyring: Keyring, kind: 'signing' | 'refresh', input: RotationInput) {
   return {
-    now,
-    isHeld: ({ kid }: TokenKey) => heldByAll(liveReplicas, kid),
+    now: input.now,
+    isHeld: ({ kid }: TokenKey) => heldByAll(input.liveReplicas, kid),
     pollSeconds: REPLICA_POLL_SECONDS,
-    periodSeconds: settings.signingKeyPeriodDays * DAY_SECONDS,
-    isDemanded: newDemand(keyring, kind, settings) !== undefined,
+    periodSeconds: input.signingKeyPeriodDays * DAY_SECONDS,
+    isDemanded: newDemand(keyring, kind, input) !== undefined,
     maxKeys: MAX_TOKEN_KEYS,
   }
 }
@@ -127,37 +114,28 @@ function steps({ changes, recheckAt }: Pick<TokenKeyPlan<TokenKey>, 'changes' | 
 }
 
 /**
- * The next step of the encryption keys. A key becomes primary only after its fingerprint was recorded (`settings.seen`)
+ * The next step of the encryption keys. A key becomes primary only after its fingerprint was recorded (`seen`)
  * and, except for the first one, when every live replica holds it: otherwise one replica could not decrypt what another
  * encrypts.
  */
-export function planEncryption(
-  keyring: Keyring,
-  now: Date,
-  liveReplicas: readonly ReplicaKeys[],
-  settings: RotationSettings,
-): Plan {
-  if (settings.encryptionAwaited && keyring.encryption.length === 0 && !settings.seen.some(isEncryption)) {
-    return { keyring, changes: [] }
-  }
+export function planEncryption(keyring: Keyring, input: RotationInput): Plan {
+  const { now } = input
+  const seen = input.seen.filter(isEncryption)
+  if (input.encryptionAwaited && keyring.encryption.length === 0 && seen.length === 0) return { keyring, changes: [] }
   const primary = keyring.encryption.find(({ state }) => state === 'primary')
   const next = keyring.encryption
     .filter(({ state, version }) => state === 'pending' && version > (primary?.version ?? 0))
     .toSorted((a, b) => a.version - b.version)[0]
-  if (next) return planPromotion(keyring, next, primary, now, liveReplicas, settings)
+  if (next) return planPromotion(keyring, next, primary, { ...input, seen })
 
   const dueAt =
-    primary && secondsAfter(primary.primaryAt ?? primary.createdAt, settings.encryptionKeyPeriodDays * DAY_SECONDS)
-  const isWanted = !dueAt || dueAt <= now || newDemand(keyring, 'encryption', settings) !== undefined
-  const highest = Math.max(
-    0,
-    ...keyring.encryption.map(versionOf),
-    ...settings.seen.filter(isEncryption).map(versionOf),
-  )
+    primary && secondsAfter(primary.primaryAt ?? primary.createdAt, input.encryptionKeyPeriodDays * DAY_SECONDS)
+  const isWanted = !dueAt || dueAt <= now || newDemand(keyring, 'encryption', input) !== undefined
+  const highest = Math.max(0, ...[...keyring.encryption, ...seen].map(({ version }) => version))
   // Entries of destroyed keys stay for ever, so a full keyring stays full and its primary key stays in use.
   const isRoom = keyring.encryption.length < MAX_ENCRYPTION_KEYS && highest < MAX_KEY_VERSION
   if (!isWanted || !isRoom) return { keyring, changes: [], ...(isRoom && dueAt && { recheckAt: dueAt }) }
-  const key = onDemand(keyring, 'encryption', settings)
+  const key = onDemand(keyring, 'encryption', input)
   return { keyring, changes: [], newKey: { kind: 'encryption', version: highest + 1, state: 'pending', ...key } }
 }
 
@@ -165,12 +143,10 @@ function planPromotion(
   keyring: Keyring,
   next: EncryptionKey,
   primary: EncryptionKey | undefined,
-  now: Date,
-  liveReplicas: readonly ReplicaKeys[],
-  settings: RotationSettings,
+  { now, liveReplicas, seen }: RotationInput,
 ): Plan {
-  const isRecorded = settings.seen.some(
-    (seen) => isEncryption(seen) && seen.version === next.version && seen.fingerprint === next.fingerprint,
+  const isRecorded = seen.some(
+    ({ version, fingerprint }) => version === next.version && fingerprint === next.fingerprint,
   )
   const isFirst = keyring.encryption.every((key) => key === next || key.state === 'destroyed')
   if (!isRecorded || (!isFirst && !heldByAll(liveReplicas, next.fingerprint))) {
@@ -190,8 +166,8 @@ function planPromotion(
  * False without live replicas: after an outage of Postgres every heartbeat is too old for a moment, and waiting costs
  * nothing while no replica serves.
  */
-function heldByAll(liveReplicas: readonly ReplicaKeys[], name: string): boolean {
-  return liveReplicas.length > 0 && liveReplicas.every(({ fingerprints }) => fingerprints.includes(name))
+function heldByAll(liveReplicas: RotationInput['liveReplicas'], name: string): boolean {
+  return liveReplicas.length > 0 && liveReplicas.every((names) => names.includes(name))
 }
 
 /** The digest of an annotation's value that was not carried out yet; the value itself may be of any length. */
@@ -209,12 +185,4 @@ function onDemand(keyring: Keyring, kind: KeyKind, settings: RotationSettings): 
 
 function secondsAfter(time: string, seconds: number): Date {
   return new Date(Date.parse(time) + seconds * 1000)
-}
-
-function versionOf({ version }: { version: number }): number {
-  return version
-}
-
-function isEncryption({ kind = 'encryption' }: SeenVersion): boolean {
-  return kind === 'encryption'
 }

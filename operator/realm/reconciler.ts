@@ -163,8 +163,8 @@ function keyringSpec(
     realm: realmName(realm),
     owner: { namespace, name },
     fields: fields.map(pairOf),
-    algorithm: tokens.signingAlgorithm,
     settings: {
+      algorithm: tokens.signingAlgorithm,
       ...keyRotation,
       accessTokenLifetimeSeconds: Math.max(tokens.accessTokenLifetimeSeconds, ...lifetimes),
       sessionLifetimeSeconds: tokens.sessionLifetimeSeconds,

@@ -11,19 +11,18 @@ import {
   type SigningKey,
 } from '../../keyring/keyring.ts'
 import { parseKeyring } from '../../keyring/parse_keyring.ts'
-import {
-  planEncryption,
-  planRefresh,
-  planSigning,
-  type ReplicaKeys,
-  type RotationSettings,
-} from '../../keyring/rotation.ts'
+import { planEncryption, planRefresh, planSigning, type RotationInput } from '../../keyring/rotation.ts'
 import { encryptionKey, sampleKeyring, secondsLater, START } from './sample_keyring.ts'
 
 const DAY = 86_400
 
-function settings(more: Partial<RotationSettings> = {}): RotationSettings {
+type Replica = readonly string[]
+
+function input(seconds: number, liveReplicas: readonly Replica[], more: Partial<RotationInput> = {}): RotationInput {
   return {
+    now: secondsLater(seconds),
+    liveReplicas,
+    algorithm: 'EdDSA',
     signingKeyPeriodDays: 90,
     encryptionKeyPeriodDays: 365,
     accessTokenLifetimeSeconds: 300,
@@ -33,7 +32,8 @@ function settings(more: Partial<RotationSettings> = {}): RotationSettings {
   }
 }
 
-const replica = (id: string, ...fingerprints: string[]): ReplicaKeys => ({ id, fingerprints })
+/** The names of the keys that a replica holds. */
+const replica = (...names: string[]): Replica => names
 
 let keyring: Keyring
 let active: SigningKey
@@ -55,10 +55,10 @@ describe('signing keys', () => {
   const plan = (
     ring: Keyring,
     seconds: number,
-    replicas: ReplicaKeys[],
-    more: Partial<RotationSettings> = {},
-    alg: SigningAlgorithm = 'EdDSA',
-  ) => planSigning(ring, alg, secondsLater(seconds), replicas, settings(more))
+    replicas: Replica[],
+    more: Partial<RotationInput> = {},
+    algorithm: SigningAlgorithm = 'EdDSA',
+  ) => planSigning(ring, input(seconds, replicas, { algorithm, ...more }))
 
   test('the first key is used at once', () => {
     expect(plan({ ...keyring, signing: [] }, 0, []).newKey).toEqual({ kind: 'signing', alg: 'EdDSA', state: 'active' })
@@ -78,17 +78,17 @@ describe('signing keys', () => {
   })
 
   test('an algorithm taken back drops the key that has not signed', () => {
-    const planned = plan(withKey({ alg: 'ES256' }), 1, [replica('a')])
+    const planned = plan(withKey({ alg: 'ES256' }), 1, [replica()])
     expect(states(planned.keyring)).toEqual({ 'active one': 'active' })
     expect(planned.changes).toEqual([{ kind: 'signing', key: 'next', step: 'dropped' }])
   })
 
-  const holdsNext = replica('a', 'next')
-  const waiting: [string, Partial<SigningKey>, ReplicaKeys[]][] = [
+  const holdsNext = replica('next')
+  const waiting: [string, Partial<SigningKey>, Replica[]][] = [
     ['no replica lives', {}, []],
-    ['a replica does not hold it', {}, [holdsNext, replica('b')]],
+    ['a replica does not hold it', {}, [holdsNext, replica()]],
     ['it was published 299 s ago', { publishedAt: at(701) }, [holdsNext]],
-    ['a new replica does not hold it', { publishedAt: at(0) }, [holdsNext, replica('b')]],
+    ['a new replica does not hold it', { publishedAt: at(0) }, [holdsNext, replica()]],
     ['every replica died since it was published', { publishedAt: at(0) }, []],
   ]
   test.each(waiting)('a pending key waits while %s', (_, key, replicas) => {
@@ -99,7 +99,7 @@ describe('signing keys', () => {
   })
 
   test('it is published when every live replica holds it, and signs 300 s later', () => {
-    const published = plan(withKey({}), 1000, [holdsNext, replica('b', 'x', 'next')])
+    const published = plan(withKey({}), 1000, [holdsNext, replica('x', 'next')])
     expect(published.changes).toEqual([{ kind: 'signing', key: 'next', step: 'published' }])
     expect(published.keyring.signing[1]?.publishedAt).toBe(at(1000))
     expect(published.recheckAt).toEqual(secondsLater(1300))
@@ -148,16 +148,16 @@ describe('signing keys', () => {
 })
 
 describe('refresh keys', () => {
-  const replicasHolding = (ring: Keyring) => [replica('a', ...ring.refresh.map(({ kid }) => kid))]
+  const replicasHolding = (ring: Keyring) => [replica(...ring.refresh.map(({ kid }) => kid))]
 
   test('the first is used at once; the next when every replica holds it, without waiting for clients', () => {
-    expect(planRefresh({ ...keyring, refresh: [] }, START, [], settings()).newKey).toEqual({
+    expect(planRefresh({ ...keyring, refresh: [] }, input(0, [])).newKey).toEqual({
       kind: 'refresh',
       state: 'active',
     })
     const ring = { ...keyring, refresh: [...keyring.refresh, generateRefreshKey(START)] }
-    expect(planRefresh(ring, START, [replica('a')], settings()).keyring.refresh[1]?.state).toBe('pending')
-    const promoted = planRefresh(ring, START, replicasHolding(ring), settings()).keyring
+    expect(planRefresh(ring, input(0, [replica()])).keyring.refresh[1]?.state).toBe('pending')
+    const promoted = planRefresh(ring, input(0, replicasHolding(ring))).keyring
     expect(promoted.refresh.map(({ state }) => state)).toEqual(['passive', 'active'])
   })
 
@@ -166,8 +166,8 @@ describe('refresh keys', () => {
       ...keyring,
       refresh: [{ ...generateRefreshKey(START), state: 'passive' as const, passiveAt: at(0) }, ...keyring.refresh],
     }
-    expect(planRefresh(ring, secondsLater(36_000), [], settings()).keyring.refresh).toHaveLength(2)
-    expect(planRefresh(ring, secondsLater(36_060), [], settings()).keyring.refresh).toHaveLength(1)
+    expect(planRefresh(ring, input(36_000, [])).keyring.refresh).toHaveLength(2)
+    expect(planRefresh(ring, input(36_060, [])).keyring.refresh).toHaveLength(1)
   })
 })
 
@@ -177,8 +177,8 @@ describe('encryption keys', () => {
     keys.map(({ version, fingerprint, state }) => ({ version, fingerprint, state }))
   const v1 = encryptionKey(1, 'primary')
   const v2 = encryptionKey(2, 'pending')
-  const plan = (ring: Keyring, more: Partial<RotationSettings>, replicas: ReplicaKeys[] = [], seconds = 0) =>
-    planEncryption(ring, secondsLater(seconds), replicas, settings(more))
+  const plan = (ring: Keyring, more: Partial<RotationInput>, replicas: Replica[] = [], seconds = 0) =>
+    planEncryption(ring, input(seconds, replicas, more))
 
   test('the first is made, recorded, then used at once', () => {
     expect(plan(ringOf(), {}).newKey).toEqual({ kind: 'encryption', version: 1, state: 'pending' })
@@ -194,8 +194,8 @@ describe('encryption keys', () => {
   test('row 66: the next is used when it is recorded and every live replica can decrypt with it', () => {
     const ring = ringOf(v1, v2)
     const seen = seenOf(v1, v2)
-    const holds = replica('a', v1.fingerprint, v2.fingerprint)
-    const lacks = replica('b', v1.fingerprint)
+    const holds = replica(v1.fingerprint, v2.fingerprint)
+    const lacks = replica(v1.fingerprint)
     for (const [known, replicas] of [
       [seenOf(v1), [holds]],
       [seen, [holds, lacks]],
@@ -232,33 +232,32 @@ describe('encryption keys', () => {
   test('when the primary one was disabled, the next waits for the replicas like any other', () => {
     const ring = ringOf(encryptionKey(1, 'disabled'), v2)
     const seen = seenOf(...ring.encryption)
-    expect(plan(ring, { seen }, [replica('a')]).keyring).toBe(ring)
-    expect(plan(ring, { seen }, [replica('a', v2.fingerprint)]).keyring.encryption[1]?.state).toBe('primary')
+    expect(plan(ring, { seen }, [replica()]).keyring).toBe(ring)
+    expect(plan(ring, { seen }, [replica(v2.fingerprint)]).keyring.encryption[1]?.state).toBe('primary')
   })
 
   test('a pending version below the primary one stays as it is', () => {
     const ring = ringOf(encryptionKey(1, 'pending'), encryptionKey(2, 'primary'))
-    expect(
-      plan(ring, { seen: seenOf(...ring.encryption) }, [replica('a', ring.encryption[0]!.fingerprint)]).keyring,
-    ).toBe(ring)
+    expect(plan(ring, { seen: seenOf(...ring.encryption) }, [replica(ring.encryption[0]!.fingerprint)]).keyring).toBe(
+      ring,
+    )
   })
 })
 
 describe('on demand', () => {
   const held = (ring: Keyring) => [
     replica(
-      'a',
       ...[...ring.signing, ...ring.refresh].map(({ kid }) => kid),
       ...ring.encryption.map((key) => key.fingerprint),
     ),
   ]
   /** Advances in steps of 100 s for `seconds`, writing and recording as the operator does; counts keys made. */
-  async function run(from: Keyring, more: Partial<RotationSettings>, seconds: number, start = 0) {
+  async function run(from: Keyring, more: Partial<RotationInput>, seconds: number, start = 0) {
     let ring = from
     const made: string[] = []
     for (let time = start; time <= start + seconds; time += 100) {
       const seen = ring.encryption.map(({ version, fingerprint, state }) => ({ version, fingerprint, state }))
-      const advance = await advanceKeyring(ring, 'EdDSA', secondsLater(time), held(ring), settings({ ...more, seen }))
+      const advance = await advanceKeyring(ring, input(time, held(ring), { ...more, seen }))
       made.push(...advance.changes.filter(({ step }) => step === 'created').map(({ kind }) => kind))
       ring = await parseKeyring(serializeKeyring(advance.keyring), 'quickstart')
     }
@@ -278,7 +277,7 @@ describe('on demand', () => {
   test('a keyring with nothing due stays the same object', async () => {
     const { ring } = await run(keyring, {}, 1000)
     const seen = ring.encryption.map(({ version, fingerprint, state }) => ({ version, fingerprint, state }))
-    const advance = await advanceKeyring(ring, 'EdDSA', secondsLater(1100), held(ring), settings({ seen }))
+    const advance = await advanceKeyring(ring, input(1100, held(ring), { seen }))
     expect(advance.keyring).toBe(ring)
     expect(advance.changes).toEqual([])
     expect(advance.recheckAt).toEqual(secondsLater(90 * DAY))

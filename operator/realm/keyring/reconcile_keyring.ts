@@ -1,7 +1,6 @@
 import { appendAudit } from '../../../store/audit.ts'
 import { acceptKeyLoss, listKeyVersions, recordKeyVersions } from '../../../store/key_versions.ts'
 import type { SeenKeyVersion } from '../../../store/key_versions.ts'
-import type { SigningAlgorithm } from '../../../keyring/jws.ts'
 import { advanceKeyring } from '../../../keyring/advance_keyring.ts'
 import type { Advance } from '../../../keyring/advance_keyring.ts'
 import { checkContinuity, withTombstones } from '../../../keyring/continuity.ts'
@@ -22,8 +21,7 @@ export interface KeyringSpec {
   realm: string
   owner: { namespace: string; name: string }
   fields: FieldPair[]
-  algorithm: SigningAlgorithm
-  settings: Omit<RotationSettings, 'seen'>
+  settings: RotationSettings
   /** Fingerprints of lost keys that the annotation `accept-key-loss` accepts. */
   acceptedLoss: string[]
   /** The versions in `Realm.status.keys`: they replace the record of a database that was lost. */
@@ -104,11 +102,9 @@ async function advance(
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     // The process that wrote this state may have been killed before it recorded the fingerprints.
     if (written) seen = await record(written, seen, [], wanted.realm, deps)
-    const replicas = (await listLiveReplicas(store.db, now)).map(({ id, fingerprints }) => ({
-      id,
-      fingerprints: fingerprints[wanted.realm] ?? [],
-    }))
-    const step = await advanceKeyring(keyring, wanted.algorithm, now, replicas, { ...wanted.settings, seen })
+    const replicas = await listLiveReplicas(store.db, now)
+    const liveReplicas = replicas.map(({ fingerprints }) => fingerprints[wanted.realm] ?? [])
+    const step = await advanceKeyring(keyring, { ...wanted.settings, now, liveReplicas, seen })
     keyring = step.keyring
     if (keyring === written) {
       const { served, refused } = remembered
