@@ -1,5 +1,5 @@
 import { CompactSign, compactVerify, errors, type CryptoKey } from 'jose'
-import { decodeBase64url, isJsonObject, parseStrictJson } from './strict_parsing.ts'
+import { decodeBase64url, isJsonObject, parseStrictJsonBytes } from './strict_parsing.ts'
 
 /** Signature algorithms a realm may choose (RFC 7518 section 3.1, RFC 8037; EdDSA is Ed25519 only). */
 export const SIGNING_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const
@@ -89,11 +89,9 @@ function decodeObject(part: string): Record<string, unknown> | undefined {
   const bytes = decodeBase64url(part)
   if (!bytes) return undefined
   try {
-    const value = parseStrictJson(UTF8.decode(bytes), MAX_DEPTH)
+    const value = parseStrictJsonBytes(bytes, MAX_DEPTH)
     return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }
 }
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -28,11 +28,13 @@ export function parseStrictJson(text: string, maxDepth: number): unknown {
   return value
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 /** As parseStrictJson, for bytes: they must be UTF-8 without a byte order mark. */
 export function parseStrictJsonBytes(bytes: Uint8Array, maxDepth: number): unknown {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    text = UTF8.decode(bytes)
   } catch {
     throw new StrictJsonError('not valid UTF-8')
   }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Pool } from 'pg'
 import { threadPoolSize } from '../process/config.ts'
 import type { ServerConfig } from '../process/settings.ts'
+import { requireSchema } from '../store/migrate.ts'
 import { findLiveSessions } from '../store/sessions/live_sessions.ts'
 import type { LiveSession, SessionKey } from '../store/sessions/live_sessions.ts'
 import { rotateSessions } from '../store/sessions/rotation.ts'
@@ -20,8 +21,7 @@ import { createRealmMirror } from './realms/realm_mirror.ts'
 import type { RealmMirror } from './realms/realm_mirror.ts'
 import { createRealms } from './realms/realms.ts'
 import type { Realms } from './realms/realms.ts'
-import { startReplicaHeartbeat } from './replica_heartbeat.ts'
-import { requireSchema } from './schema_check.ts'
+import { startHeartbeat } from './heartbeat.ts'
 import { shareStatements } from './sessions/shared_statements.ts'
 import { createVerifiedTokens } from './tokens/verified_tokens.ts'
 import type { VerifiedTokens } from './tokens/verified_tokens.ts'
@@ -80,7 +80,7 @@ export function startDeps({ config, pool, keyringSource, replicaId, now, log }: 
     log,
     onLoaded: () => heartbeat.beatNow(),
   })
-  const heartbeat = startReplicaHeartbeat({
+  const heartbeat = startHeartbeat({
     id: replicaId,
     pool,
     now,

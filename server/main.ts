@@ -10,6 +10,8 @@ import type { ReadinessCheck } from '../process/health.ts'
 import { listen } from '../process/listen.ts'
 import { PlainError } from '../process/plain_error.ts'
 import { createPool, isUntrusted } from '../store/db.ts'
+import type { Db } from '../store/db.ts'
+import { requireSchema, SchemaMismatch, schemaState } from '../store/migrate.ts'
 import { createApp } from './app.ts'
 import { clientAddresses } from './http/client_address.ts'
 import { startDeps } from './deps.ts'
@@ -24,7 +26,6 @@ import { createListener } from './http/listener.ts'
 import { createServerMetrics } from './metrics.ts'
 import type { ServerMetrics } from './metrics.ts'
 import { routes } from './routes.ts'
-import { refuseNewerSchema, requireSchema } from './schema_check.ts'
 import { securityHeaders } from './http/headers.ts'
 
 export interface RunningServer {
@@ -69,6 +70,19 @@ export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, '
   } catch (error) {
     await running.stop()
     throw error
+  }
+}
+
+/**
+ * Checks the schema once. A database that does not answer is checked again by the readiness check.
+ * @throws SchemaMismatch when the schema is too new for this process; an error for which `isUntrusted` holds
+ */
+async function refuseNewerSchema(db: Db, log: Logger): Promise<void> {
+  try {
+    await schemaState(db)
+  } catch (error) {
+    if (error instanceof SchemaMismatch || isUntrusted(error)) throw error
+    log.warn({ err: error }, 'PostgreSQL does not answer: the server starts, and becomes ready when it does')
   }
 }
 

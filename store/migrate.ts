@@ -79,6 +79,14 @@ export async function schemaState(db: Db, migrations?: Migration[]): Promise<'cu
   return known.every((migration) => applied.some(({ id }) => id === migration.id)) ? 'current' : 'behind'
 }
 
+/** @throws Error while the schema is older than this process, SchemaMismatch when it is too new */
+export async function requireSchema(db: Db): Promise<void> {
+  if ((await schemaState(db)) === 'current') return
+  throw new Error(
+    'the schema is older than this process: the operator, or "realmkeeper migrate", has to bring it up to date',
+  )
+}
+
 interface AppliedMigration {
   id: number
   name: string

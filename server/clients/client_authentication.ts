@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { isClientSecret } from '../../store/clients.ts'
 import type { ClientRow, SecretHash } from '../../store/clients.ts'
@@ -123,14 +124,8 @@ function decodeBase64(encoded: string): string | undefined {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
   const bytes = Buffer.from(encoded, 'base64')
   if (bytes.toString('base64').replace(/=+$/, '') !== encoded.replace(/=+$/, '')) return undefined
-  try {
-    return UTF8.decode(bytes)
-  } catch {
-    return undefined
-  }
+  return isUtf8(bytes) ? bytes.toString('utf8') : undefined
 }
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function hasControls(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- RFC 7617 section 2: neither part may hold control characters

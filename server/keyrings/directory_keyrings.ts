@@ -1,13 +1,11 @@
-import { watch } from 'node:fs'
-import type { FSWatcher } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { MAX_KEYRING_BYTES } from '../../keyring/keyring.ts'
 import { errorCode } from '../../process/system_error.ts'
 import { readSecretManifest, unreadable } from './keyring_source.ts'
 import type { KeyringReading, KeyringReference, KeyringSource } from './keyring_source.ts'
 
-const POLL_MILLIS = 500
+/** A check reads the state of each file and nothing else. */
+const POLL_MILLIS = 200
 /** base64 enlarges the keyring, and the manifest has other members. */
 const MAX_MANIFEST_BYTES = 2 * MAX_KEYRING_BYTES
 const KUBERNETES_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
@@ -18,52 +16,26 @@ interface WatchedFile {
   /** Identifies the state of the file at the last read. */
   state: string | undefined
   isReading: boolean
-  /** A change was reported during a read. */
-  isDue: boolean
 }
 
 /**
- * Keyrings as Secret manifests in `<directory>/<namespace>/<name>.json`. Polls the files twice a second. Notifications of
- * the system only make it faster, because some file systems stop sending them.
+ * Keyrings as Secret manifests in `<directory>/<namespace>/<name>.json`. Polls the files, because some file systems send
+ * no notifications.
  */
 export function directoryKeyrings(directory: string): KeyringSource {
   const files = new Set<WatchedFile>()
-  const folders = new Map<string, FSWatcher>()
 
   async function check(file: WatchedFile): Promise<void> {
-    file.isDue = true
     if (file.isReading) return
     file.isReading = true
-    while (file.isDue) {
-      file.isDue = false
-      const { state, reading } = await readIfChanged(file.path, file.state)
-      file.state = state
-      if (reading && files.has(file)) file.onReading(reading)
-    }
+    const { state, reading } = await readIfChanged(file.path, file.state)
+    file.state = state
     file.isReading = false
-  }
-
-  function checkAll(): void {
-    for (const file of files) void check(file)
-  }
-
-  function watchFolder(folder: string): void {
-    if (folders.has(folder)) return
-    try {
-      const watcher = watch(folder, { persistent: false }, checkAll)
-      watcher.on('error', () => {
-        watcher.close()
-        folders.delete(folder)
-      })
-      folders.set(folder, watcher)
-    } catch {
-      // The folder does not exist yet. The poll finds the file when it does.
-    }
+    if (reading && files.has(file)) file.onReading(reading)
   }
 
   const poll = setInterval(() => {
-    for (const { path } of files) watchFolder(dirname(path))
-    checkAll()
+    for (const file of files) void check(file)
   }, POLL_MILLIS)
 
   return {
@@ -73,17 +45,14 @@ export function directoryKeyrings(directory: string): KeyringSource {
         onReading(unreadable('its name is not a valid name of a Secret'))
         return () => {}
       }
-      const file: WatchedFile = { path, onReading, state: undefined, isReading: false, isDue: false }
+      const file: WatchedFile = { path, onReading, state: undefined, isReading: false }
       files.add(file)
-      watchFolder(dirname(path))
       void check(file)
       return () => void files.delete(file)
     },
     close() {
       clearInterval(poll)
       files.clear()
-      for (const watcher of folders.values()) watcher.close()
-      folders.clear()
     },
   }
 }

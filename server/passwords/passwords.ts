@@ -65,31 +65,19 @@ export function createPasswords({ concurrency, log }: { concurrency: number; log
       }
     },
     async renew(stored, password, parameters) {
-      const present = hashParameters(stored)
-      if (!present || areEqual(present, parameters)) return undefined
+      const { memoryKiB: memoryCost, iterations: timeCost, parallelism } = parameters
+      const cost = { memoryCost, timeCost, parallelism }
+      if (!hashParameters(stored) || !argon2.needsRehash(stored, cost)) return undefined
+      const hash = (): Promise<string> =>
+        argon2.hash(password.normalize('NFC'), { type: argon2.argon2id, ...cost, hashLength: 32 })
       try {
-        const { memoryKiB, iterations, parallelism } = parameters
-        return await queue.enter(parameters).run(() =>
-          argon2.hash(password.normalize('NFC'), {
-            type: argon2.argon2id,
-            memoryCost: memoryKiB,
-            timeCost: iterations,
-            parallelism,
-            hashLength: 32,
-          }),
-        )
+        return await queue.enter(parameters).run(hash)
       } catch {
         // The next login tries again.
         return undefined
       }
     },
   }
-}
-
-function areEqual(one: PasswordHashing, other: PasswordHashing): boolean {
-  return (
-    one.memoryKiB === other.memoryKiB && one.iterations === other.iterations && one.parallelism === other.parallelism
-  )
 }
 
 /** A hash that no password has, at the cost of a real one. */

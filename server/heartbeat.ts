@@ -5,7 +5,7 @@ import { beat, removeReplica } from '../store/replicas.ts'
 const BEAT_MILLIS = 5_000
 
 /** Writes which keys this process holds. The operator activates a key only when every live replica holds it. */
-export interface ReplicaHeartbeat {
+export interface Heartbeat {
   /** Writes at once, because the loaded keys have changed. */
   beatNow(): void
   /** Removes the replica, so that no key waits for it. */
@@ -22,14 +22,7 @@ export interface HeartbeatOptions {
   onBeat: () => void
 }
 
-export function startReplicaHeartbeat({
-  id,
-  pool,
-  now,
-  log,
-  fingerprints,
-  onBeat,
-}: HeartbeatOptions): ReplicaHeartbeat {
+export function startHeartbeat({ id, pool, now, log, fingerprints, onBeat }: HeartbeatOptions): Heartbeat {
   let beating: Promise<void> | undefined
   let isDue = false
   let isStopped = false
