@@ -153,22 +153,17 @@ function remarks(
   }
 }
 
-interface DecisionCount {
-  approvers: readonly string[]
-  /** Undefined for a decision that counts. */
-  whyNotCounted(decision: StatusDecision): string | undefined
-}
-
 /**
  * Counts with the operator's own function, from what the operator publishes in status: the request of this generation
- * and the approvals that do not count. The approvers of a grant of this generation are in the grant.
+ * and the approvals that do not count. The approvers of a grant of this generation are in the grant. Returns the
+ * approvers, and why a decision does not count (undefined when it counts).
  */
 function countDecisions(
   assignment: AssignmentObject,
   decisions: readonly StatusDecision[],
   granted: Granted | undefined,
   enforcement: Enforcement,
-): DecisionCount {
+) {
   const { uid, generation } = assignment
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
   const { requestedBy } = assignment.spec as RoleAssignmentSpec
@@ -180,31 +175,30 @@ function countDecisions(
     granted: atGeneration(granted, generation),
     enforcement,
     realmFound: true,
-    // Before the operator has seen this generation, nothing tells that it does not resolve.
+    // Before the operator has seen this generation, nothing shows that it does not resolve.
     resolved: current === undefined || current.resolvedAt !== undefined,
   })
   const grant = current?.serving?.generation === generation && current.serving.governed ? current.serving : undefined
   const startsOver = current?.resolvedAt === undefined ? undefined : current.startsOver
   const approvers = grant?.approvers ?? (startsOver ? [] : votes.approvers)
-  const [approved, denied] = [approvers, votes.deniedBy].map((names) => new Set(names.map(nameKey)))
+  const approved = new Set(approvers.map(nameKey))
+  const denied = new Set(votes.deniedBy.map(nameKey))
   const uncounted = new Map(votes.uncounted.map(({ approver, reason }) => [nameKey(approver), reason]))
 
-  return {
-    approvers,
-    whyNotCounted(decision) {
-      const key = nameKey(decision.approver)
-      if (decision.observedUID !== uid) return 'made on another object of this name'
-      if (decision.observedGeneration !== generation) return `made on generation ${decision.observedGeneration}`
-      if (key === nameKey(requestedBy)) return 'made by the requester'
+  const whyNotCounted = (decision: StatusDecision): string | undefined => {
+    const key = nameKey(decision.approver)
+    if (decision.observedUID !== uid) return 'made on another object of this name'
+    if (decision.observedGeneration !== generation) return `made on generation ${decision.observedGeneration}`
+    if (key === nameKey(requestedBy)) return 'made by the requester'
+    if (denied.has(key)) return decision.decision === 'Denied' ? undefined : 'the same approver denied'
+    if (approved.has(key)) {
       const first = decisions.find((one) => covers(one, assignment) && nameKey(one.approver) === key)
-      if (denied?.has(key)) {
-        return decision.decision === 'Denied' ? undefined : 'the same approver denied'
-      }
-      if (approved?.has(key)) return first === decision ? undefined : `counts once, with that of ${first?.approver}`
-      if (startsOver) return startsOver
-      return uncounted.get(key) ?? 'the operator has not checked it yet'
-    },
+      return first === decision ? undefined : `counts once, with that of ${first?.approver}`
+    }
+    if (startsOver) return startsOver
+    return uncounted.get(key) ?? 'the operator has not checked it yet'
   }
+  return { approvers, whyNotCounted }
 }
 
 /**

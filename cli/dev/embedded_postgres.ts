@@ -75,7 +75,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
  */
 export async function startSupervisedPostgres(
   directory: string,
-  { print, checkMillis = 2_000, graceMillis = 30_000 }: SupervisionOptions,
+  {
+    print,
+    checkMillis = 2_000,
+    // A developer may stop PostgreSQL to see what happens then, and start it again.
+    graceMillis = 30_000,
+  }: { print: (line: string) => void; checkMillis?: number; graceMillis?: number },
 ): Promise<EmbeddedPostgres> {
   const postgres = await startEmbeddedPostgres({ directory })
   let missingSince: number | undefined
@@ -102,13 +107,6 @@ export async function startSupervisedPostgres(
       await postgres.stop()
     },
   }
-}
-
-export interface SupervisionOptions {
-  print: (line: string) => void
-  checkMillis?: number
-  /** A developer may stop PostgreSQL to see what happens then, and start it again. */
-  graceMillis?: number
 }
 
 /** Stops the PostgreSQL that a killed process left running on `directory`; does nothing when none runs. */

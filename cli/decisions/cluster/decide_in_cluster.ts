@@ -5,9 +5,9 @@ import { isStatus } from '../../../kubernetes/api_error.ts'
 import type { ApiObject } from '../../../kubernetes/api_object.ts'
 import { API_VERSION } from '../../../crds/group.ts'
 import { objectPath } from '../../../operator/source/cluster/api_names.ts'
-import { timeText } from '../../../operator/source/directory/state/stored_object.ts'
 import { refusalError } from '../../cluster.ts'
 import type { Cluster } from '../../cluster.ts'
+import { approvalEntry } from '../approval.ts'
 import type { AssignmentRow } from '../assignment_row.ts'
 import { PlainError } from '../../../process/plain_error.ts'
 import { approverFieldManager } from './field_managers.ts'
@@ -113,14 +113,7 @@ function isReadyToApprove({ resolved, state }: AssignmentRow): boolean {
 /** Undefined when the decision was written about the shown state; otherwise the error. */
 async function write(options: Decision, row: AssignmentRow): Promise<unknown> {
   const { cluster, userName, decision, comment, now } = options
-  const entry = {
-    approver: userName,
-    decision,
-    observedGeneration: row.generation,
-    observedUID: row.uid,
-    ...(comment !== undefined && comment !== '' && { comment }),
-    decidedAt: timeText(now()),
-  }
+  const entry = approvalEntry(row, { approver: userName, decision, comment }, now())
   const body = {
     apiVersion: API_VERSION,
     kind: 'RoleAssignment',

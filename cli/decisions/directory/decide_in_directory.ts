@@ -6,12 +6,12 @@ import { digestOf } from '../../../process/canonical_json.ts'
 import { applyDecisions } from '../../../operator/source/directory/decisions.ts'
 import { errorCode } from '../../../process/system_error.ts'
 import { readText } from '../../../operator/source/directory/manifests/manifest_files.ts'
-import { timeText } from '../../../operator/source/directory/state/stored_object.ts'
 import type { Approval, StoredResource } from '../../../operator/source/directory/state/stored_object.ts'
 import { readManifest } from '../../../operator/source/directory/manifests/manifest.ts'
 import type { ResourceManifest } from '../../../operator/source/directory/manifests/manifest.ts'
 import { isObject } from '../../../crds/validation/defaulting.ts'
 import { PlainError } from '../../../process/plain_error.ts'
+import { approvalEntry } from '../approval.ts'
 import { getAssignment, getWritten, heldState } from './directory_assignments.ts'
 import type { WrittenAssignment } from './directory_assignments.ts'
 import { withFileLocked } from './lock_file.ts'
@@ -48,33 +48,20 @@ export interface DecidedInDirectory {
 export async function decideInDirectory(options: DecideOptions): Promise<DecidedInDirectory> {
   const first = getAssignment(heldState(options.stateDir), options)
   refuseApprover(first, options)
-  const { file } = await getWritten(options.directory, first)
+  const before = await getWritten(options.directory, first)
 
   // Replaces the target of a symbolic link, not the link.
-  return withFileLocked(realpathSync(file), async () => {
+  return withFileLocked(realpathSync(before.file), async () => {
     const held = getAssignment(heldState(options.stateDir), options)
     const written = await getWritten(options.directory, held)
     refuseStale(held, written)
-    const place = { file: written.file, line: written.line }
+    const entry = approvalEntry(held, options, options.now)
+    const isNew = changesDecisions(held, written.manifest, entry)
+    if (isNew) write(written, entry)
     const { namespace, name, generation } = held
-
-    const entry = entryOf(held, options)
-    if (!changesDecisions(held, written.manifest, entry))
-      return { outcome: 'unchanged', namespace, name, generation, ...place }
-    write(written, entry)
-    return { outcome: 'recorded', namespace, name, generation, ...place }
+    const { file, line } = written
+    return { outcome: isNew ? 'recorded' : 'unchanged', namespace, name, generation, file, line }
   })
-}
-
-function entryOf({ uid, generation }: StoredResource, { approver, decision, comment, now }: DecideOptions): Approval {
-  return {
-    approver,
-    decision,
-    observedGeneration: generation,
-    observedUID: uid,
-    ...(comment !== undefined && comment !== '' && { comment }),
-    decidedAt: timeText(now),
-  }
 }
 
 function refuseApprover(held: StoredResource, { approver }: DecideOptions): void {

@@ -27,11 +27,6 @@ export interface WrittenAssignment {
   manifest: ResourceManifest
 }
 
-export interface AssignmentName {
-  namespace?: string | undefined
-  name: string
-}
-
 export interface DirectoryOptions {
   directory: string
   stateDir: string
@@ -76,7 +71,7 @@ function heldAssignments(held: ReadonlyMap<string, StoredObject>): StoredResourc
 /** The RoleAssignment of a name. Throws PlainError, with a similar name. */
 export function getAssignment(
   held: ReadonlyMap<string, StoredObject>,
-  { namespace, name }: AssignmentName,
+  { namespace, name }: { namespace?: string | undefined; name: string },
 ): StoredResource {
   const all = heldAssignments(held)
   const found = all.filter((one) => one.name === name && (namespace === undefined || one.namespace === namespace))
@@ -97,7 +92,7 @@ export function getAssignment(
 }
 
 /** Reads every RoleAssignment in the files of a directory, by key, and the problems of files. */
-export async function writtenAssignments(
+async function writtenAssignments(
   directory: string,
 ): Promise<{ byKey: Map<string, WrittenAssignment>; problems: Problem[] }> {
   const { paths, problems } = listFiles(directory)

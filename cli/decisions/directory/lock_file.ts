@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
-import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { digestOf } from '../../../process/canonical_json.ts'
 import { tryLock } from '../../../process/lock_file.ts'
 import { PlainError } from '../../../process/plain_error.ts'
 
@@ -13,10 +12,10 @@ const MAX_WAITS = 500
  * Runs something while no other process of this user changes the same file, so that two decisions at the same time do
  * not overwrite each other. The lock is a temporary file, because the directory of the file is watched. Throws
  * PlainError when it waits too long.
+ * @param file its real path, without symbolic links
  */
 export async function withFileLocked<Result>(file: string, run: () => Promise<Result>): Promise<Result> {
-  const digest = createHash('sha256').update(realpathSync(file)).digest('hex').slice(0, 32)
-  const path = join(tmpdir(), `realmkeeper-${process.getuid?.() ?? 'user'}-${digest}.lock`)
+  const path = join(tmpdir(), `realmkeeper-${process.getuid?.() ?? 'user'}-${digestOf(file).slice(0, 32)}.lock`)
   for (let waits = 0; ; waits++) {
     const lock = await tryLock(path)
     if (lock.release) {

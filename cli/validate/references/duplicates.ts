@@ -11,47 +11,47 @@ interface Claim {
   /** Equal when two objects use the same name. */
   key: string
   path: string[]
-  what: string
+}
+
+interface InRealm {
+  realmRef: { name: string; namespace?: string }
 }
 
 /** Reports objects that occur twice, and two objects with a name that must be unique. */
 export function duplicateFindings(set: ManifestSet): Finding[] {
+  const objects = set.all.map((manifest) => ({ manifest, key: describe(manifest), path: ['metadata', 'name'] }))
+  const realms = set.realms.map((realm) => {
+    return { manifest: realm.manifest, key: realmName(realm), path: ['spec', 'realm'] }
+  })
+  const clientIds = claims(set, set.clients, 'clientId', ({ clientId }) => clientId)
+  const usernames = claims(set, set.users, 'username', ({ username }) => usernameKey(username))
+  const subjects = claims(set, set.users, 'subject', ({ subject }) => subject)
   return [
-    ...twice(
-      set.all.map((manifest) => ({ manifest, key: describe(manifest), path: ['metadata', 'name'], what: 'object' })),
-    ),
-    ...contested(set.realms.map((realm) => claim(realm, realmName(realm), ['spec', 'realm'], 'realm name'))),
-    ...contested(
-      set.clients.map((client) => {
-        const key = inRealm(set, client, client.value.spec.clientId)
-        return claim(client, key, ['spec', 'clientId'], 'clientId')
-      }),
-    ),
-    ...contested(
-      set.users.map((user) => {
-        const key = inRealm(set, user, usernameKey(user.value.spec.username))
-        return claim(user, key, ['spec', 'username'], 'username (letter case does not count)')
-      }),
-    ),
-    ...contested(
-      set.users.flatMap((user) => {
-        const { subject } = user.value.spec
-        return subject === undefined ? [] : [claim(user, inRealm(set, user, subject), ['spec', 'subject'], 'subject')]
-      }),
-    ),
+    ...twice(objects),
+    ...contested('realm name', realms),
+    ...contested('clientId', clientIds),
+    ...contested('username (letter case does not count)', usernames),
+    ...contested('subject', subjects),
   ]
 }
 
-function claim({ manifest }: Typed<unknown>, key: string, path: string[], what: string): Claim {
-  return { manifest, key, path, what }
+/** The names that objects claim in their realms with a member of spec. */
+function claims<Spec extends InRealm>(
+  set: ManifestSet,
+  objects: Typed<{ spec: Spec }>[],
+  member: string,
+  nameOf: (spec: Spec) => string | undefined,
+): Claim[] {
+  return objects.flatMap((object) => {
+    const name = nameOf(object.value.spec)
+    return name === undefined
+      ? []
+      : [{ manifest: object.manifest, key: keyInRealm(set, object, name), path: ['spec', member] }]
+  })
 }
 
 /** A key for a name that is unique in the realm of an object. The reference stands for a realm that is not known. */
-function inRealm(
-  set: ManifestSet,
-  object: Typed<{ spec: { realmRef: { name: string; namespace?: string } } }>,
-  name: string,
-): string {
+function keyInRealm(set: ManifestSet, object: Typed<{ spec: InRealm }>, name: string): string {
   const realm = realmOf(set, object)
   const { realmRef } = object.value.spec
   const where = realm ? realmName(realm) : [realmRef.namespace ?? object.manifest.namespace, realmRef.name]
@@ -63,19 +63,19 @@ function twice(claims: Claim[]): Finding[] {
 }
 
 /** An object that occurs twice counts once, because `twice` reports it. */
-function contested(claims: Claim[]): Finding[] {
+function contested(what: string, claims: Claim[]): Finding[] {
   const objects = new Map(claims.toReversed().map((one) => [`${describe(one.manifest)} ${one.key}`, one]))
   const distinct = claims.filter((one) => objects.get(`${describe(one.manifest)} ${one.key}`) === one)
-  return repeated(distinct, (first, { what }) => {
+  return repeated(distinct, (first) => {
     return `${describe(first.manifest)} (${positionOf(first)}) has the same ${what}; only the older one will be served`
   })
 }
 
-function repeated(claims: Claim[], message: (first: Claim, second: Claim) => string): Finding[] {
+function repeated(claims: Claim[], message: (first: Claim) => string): Finding[] {
   const firsts = new Map<string, Claim>()
   return claims.flatMap((one) => {
     const first = firsts.get(one.key)
-    if (first) return [findingAt(one.manifest, 'error', one.path, message(first, one))]
+    if (first) return [findingAt(one.manifest, 'error', one.path, message(first))]
     firsts.set(one.key, one)
     return []
   })

@@ -19,19 +19,26 @@ export function secretReferenceFindings(set: ManifestSet): Finding[] {
 
 function references(set: ManifestSet): SecretReference[] {
   return [
-    ...set.realms.flatMap(({ manifest, value }): SecretReference[] => {
+    ...set.realms.flatMap(({ manifest, value }) => {
       const ref = value.spec.identityProvider?.licenseSecretRef
-      return ref ? [{ manifest, path: ['spec', 'identityProvider', 'licenseSecretRef'], ...ref, use: 'license' }] : []
+      return reference(manifest, ref, 'license', 'spec.identityProvider.licenseSecretRef')
     }),
-    ...set.clients.flatMap(({ manifest, value }): SecretReference[] => {
-      const ref = value.spec.clientSecret?.secretRef
-      return ref ? [{ manifest, path: ['spec', 'clientSecret', 'secretRef'], ...ref, use: 'client secret' }] : []
+    ...set.clients.flatMap(({ manifest, value }) => {
+      return reference(manifest, value.spec.clientSecret?.secretRef, 'client secret', 'spec.clientSecret.secretRef')
     }),
-    ...set.users.flatMap(({ manifest, value }): SecretReference[] => {
-      const ref = value.spec.passwordSecretRef
-      return ref ? [{ manifest, path: ['spec', 'passwordSecretRef'], ...ref, use: 'password' }] : []
+    ...set.users.flatMap(({ manifest, value }) => {
+      return reference(manifest, value.spec.passwordSecretRef, 'password', 'spec.passwordSecretRef')
     }),
   ]
+}
+
+function reference(
+  manifest: Manifest,
+  ref: { name: string; key: string } | undefined,
+  use: SecretReference['use'],
+  path: string,
+): SecretReference[] {
+  return ref ? [{ manifest, path: path.split('.'), ...ref, use }] : []
 }
 
 function referenceFindings(set: ManifestSet, reference: SecretReference): Finding[] {
