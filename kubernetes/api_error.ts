@@ -57,13 +57,13 @@ export function isNamespaceTerminating(error: unknown): boolean {
   return isStatus(error, 403) && error.causes.includes('NamespaceTerminating')
 }
 
-/** True for a `test` of a JSON patch that did not hold: the API server answers 422, as for an invalid object, without causes. */
+/** True for a failed `test` of a JSON patch: the API server answers 422, as for an invalid object, without causes. */
 export function isFailedTest(error: unknown): boolean {
   return isStatus(error, 422) && error.causes.length === 0
 }
 
 /**
- * True for an error that says nothing about history, so that a watch may go on from its last resource version: no
+ * True for an error that says nothing about history, so that a watch may continue from its last resource version: no
  * answer, refused credentials or rights, or an API server that is overloaded or starting.
  */
 export function canResume(error: unknown): boolean {

@@ -107,7 +107,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
   /** Callers of `relist` whose list has not begun. */
   const relisters: (() => void)[] = []
 
-  /** Where the watch goes on; undefined when a list has to come first. */
+  /** Where the watch continues; undefined when a list has to come first. */
   let resourceVersion: string | undefined
   let provenAt: number | undefined
   let openedAt: number | undefined
@@ -181,7 +181,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
     const last = events.at(-1)?.object.metadata.resourceVersion ?? ''
     if (resourceVersion !== undefined && isLater(resourceVersion, last)) {
       resourceVersion = undefined
-      throw new Error(`watch ${path}: the API server went back in history`)
+      throw new Error(`watch ${path}: the API server sent an older resource version`)
     }
     const changes = events.filter(({ type }) => type !== 'BOOKMARK')
     const takeOver = changes.length > 0 ? await sink.apply(changes) : undefined
@@ -191,10 +191,10 @@ export function createReflector(options: ReflectorOptions): Reflector {
     if (takeOver) takeOver()
   }
 
-  /** A new connection helps when the old one was dead. After a second silence only a list shows what was missed. */
+  /** A new connection helps when the old one was dead. After a second stall only a list shows what was missed. */
   function stalled(): void {
     stallsInARow += 1
-    log.warn({ watch: what, stalls: stallsInARow }, 'a watch went silent; it is opened again')
+    log.warn({ watch: what, stalls: stallsInARow }, 'a watch sent no event for too long; it is opened again')
     if (stallsInARow > 1) resourceVersion = undefined
   }
 

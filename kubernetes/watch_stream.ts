@@ -54,7 +54,7 @@ export async function watchOnce(options: WatchOptions): Promise<'closed' | 'stal
     const readLines = lineReader()
     for await (const chunk of response) {
       const events = readLines(chunk).map((line) => eventOf(line, name))
-      // The time that `onEvents` takes is not silence of the API server.
+      // The time that `onEvents` takes does not count as time without an event.
       cancelStall()
       if (events.length > 0) await options.onEvents(events)
       restartStallTimer()

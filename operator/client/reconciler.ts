@@ -1,5 +1,5 @@
 import { removeClient, removeFormerClient, saveClient, withdrawClient } from './rows.ts'
-import type { ClientWithoutSecret } from '../../store/clients.ts'
+import type { ClientSettings, ClientWithoutSecret } from '../../store/clients.ts'
 import { resolveClientSecret } from './secret.ts'
 import { clientSettings } from './settings.ts'
 import type { ReconcilerDeps } from '../deps.ts'
@@ -44,7 +44,7 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
 
       const { audiences, refused } = audiencesOf(client, holderOf)
       const settings = clientSettings(client, realm.resource, audiences)
-      const row = { ...desiredRow(client, realm.name), settings, secretSource: secret.source }
+      const row = desiredRow(client, realm.name, settings, secret.source)
       const previousValidSeconds = client.spec.clientSecret?.previousValidSeconds ?? 0
       const changed = mustWrite(known, row, previousValidSeconds, store.now())
       if (changed) {
@@ -75,7 +75,9 @@ const CLEARED_FIELDS = { secretName: undefined, previousSecretValidUntil: undefi
 function desiredRow(
   { metadata, spec }: ClientResource,
   realm: string,
-): Omit<ClientWithoutSecret, 'settings' | 'secretSource'> {
+  settings: ClientSettings,
+  secretSource: string | null,
+): ClientWithoutSecret {
   return {
     realm,
     clientId: spec.clientId,
@@ -85,6 +87,8 @@ function desiredRow(
     generation: metadata.generation,
     enabled: spec.enabled,
     type: spec.type,
+    settings,
+    secretSource,
   }
 }
 

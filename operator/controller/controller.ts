@@ -89,7 +89,7 @@ export function createController<K extends Kind>(
   async function reconcile(key: ResourceKey, resource: ResourceOf<K>): Promise<number | undefined> {
     // Throws NotYet before the finalizer is written: thousands of resources may wait for one Realm.
     if (namesRealm(resource)) view.realmFor(resource)
-    // Before any row, so that an object with rows cannot go without its cleanup.
+    // Before any row, so that no object with rows is deleted without its cleanup.
     if (!hasFinalizer(resource)) await source.setFinalizer(key, resource.metadata.uid, true)
     const result = await reconciler.reconcile(resource, view)
     await writeStatus(key, resource, result)
@@ -118,7 +118,7 @@ export function createController<K extends Kind>(
     deps.metrics.reconciled(kind, 'finalized')
   }
 
-  /** The object was finalized, or went without its finalizer. The sweep finds the rows that remain. */
+  /** The object was finalized, or was deleted without its finalizer. The sweep finds the rows that remain. */
   async function gone(key: ResourceKey): Promise<undefined> {
     finalized.delete(keyText(key))
     unsettled.delete(pathOf(key))

@@ -9,9 +9,9 @@ import type { Lane } from './queue.ts'
 
 /** Turns a change of a resource or a Secret into queue keys: its own, and those of the resources that use it. */
 export interface Dispatch {
-  /** A resource appeared, changed or went. */
+  /** A resource appeared, changed or disappeared. */
   onResource: (key: ResourceKey) => void
-  /** A Secret appeared, changed or went. */
+  /** A Secret appeared, changed or disappeared. */
   onSecret: (name: SecretName) => void
   /** Enqueues every resource, in the order in which kinds depend on each other. */
   enqueueAll: () => void

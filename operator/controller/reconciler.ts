@@ -19,7 +19,7 @@ export interface Reconciler<K extends Kind = Kind> {
    */
   finalize(resource: ResourceOf<K>, view: View): Promise<void>
 
-  /** Removes what a resource granted that went without its finalizer. Absent where the sweep is soon enough. */
+  /** Removes what a resource granted that was deleted without its finalizer. Absent where the sweep is soon enough. */
   gone?(key: ResourceKey): Promise<void>
 }
 

@@ -33,7 +33,7 @@ export type GapAction =
   /** These identities at once: `--trust-existing-decisions`. */
   | 'trust'
 
-/** Each API server learns of a policy independently, within about a second. */
+/** Each API server applies a policy independently, within about a second. */
 export const HOLD_MILLIS = 10_000
 /** More than two check intervals. */
 export const STALE_MILLIS = 150_000
@@ -76,7 +76,10 @@ export function nextState(
   }
 }
 
-/** Uids and generations prove continuity, so a short silence keeps `enforced`. In a gap the ten seconds start again. */
+/**
+ * Uids and generations prove continuity, so a short time without an answer leaves the mode `enforced`. In a gap the ten
+ * seconds start again.
+ */
 function withoutAnswer(state: EnforcementState, message: string, at: number): EnforcementState {
   if (state.mode === 'gap') {
     const { passing: _, ...gap } = state

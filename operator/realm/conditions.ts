@@ -34,7 +34,7 @@ export function preconditionConditions(
   ]
 }
 
-/** The row's copy for servers. They compare the two times themselves, so that an expiry holds while the operator is down. */
+/** For the row. Servers compare the two times themselves, so that an expiry holds while the operator is down. */
 export function preconditions(
   conditions: ConditionState[],
   license: LicenseState,
@@ -54,7 +54,7 @@ export interface EncryptionFacts {
   refused: { message: string }[]
   /** Fields that an externally managed keyring does not list. */
   unlisted: string[]
-  keysTrouble: { reason: string; message: string } | undefined
+  keysProblem: { reason: string; message: string } | undefined
   hasPrimaryKey: boolean
 }
 
@@ -66,7 +66,7 @@ export function encryptionCondition(preconditionStates: ConditionState[], facts:
   if (facts.refused.length > 0) {
     return no('FieldTagReused', [...facts.refused.map(({ message }) => message), waitsFor].filter(Boolean).join('; '))
   }
-  if (facts.keysTrouble) return no(facts.keysTrouble.reason, facts.keysTrouble.message)
+  if (facts.keysProblem) return no(facts.keysProblem.reason, facts.keysProblem.message)
   if (facts.unlisted.length > 0) {
     return no('FieldNotInKeyring', `the keyring is managed elsewhere and does not list: ${facts.unlisted.join(', ')}`)
   }

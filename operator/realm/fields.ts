@@ -37,7 +37,7 @@ export function fieldStatus(fields: readonly EncryptionField[]) {
   }))
 }
 
-/** The roles of a Realm's spec, and those that its encrypted fields bring. */
+/** The roles of a Realm's spec, and those of its encrypted fields. */
 export function definedRoles(realm: RealmResource): DefinedRoles {
   const fields = fieldStatus(specFields(realm))
   return {

@@ -8,6 +8,7 @@ import type { Reconciler } from '../controller/reconciler.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { enforcementCondition } from '../enforcement/approval_enforcement.ts'
 import type { KnownRow } from '../rows/known_table.ts'
+import type { SecretName } from '../source/resource_source.ts'
 import { relation } from '../view/relations.ts'
 import { pathOf, realmName } from '../view/resource_types.ts'
 import type { RealmResource } from '../view/resource_types.ts'
@@ -54,11 +55,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const keyring = await reconcileKeyring(at, read, keyringSpec(realm, wanted, needsEncryptionKey, view), deps)
       const fields = await servedFields(name, wanted, keyring)
 
-      const rowChanged = await saveRealm(deps, {
-        ...desiredRow(realm, fields, encryption),
-        keyringNamespace,
-        keyringName: at.name,
-      })
+      const rowChanged = await saveRealm(deps, desiredRow(realm, at, fields, encryption))
       const refusalChanged = rows.refuseRealm(uid, undefined)
 
       const keys = keysCondition(keyring)
@@ -72,7 +69,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
           unlisted: keyring.isExternal
             ? wanted.filter((field) => !fields.includes(field)).map((field) => field.name)
             : [],
-          keysTrouble: keyring.trouble,
+          keysProblem: keyring.problem,
           hasPrimaryKey: keyring.keyring?.encryption.some(({ state }) => state === 'primary') === true,
         }),
       ]
@@ -107,7 +104,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
     },
   }
 
-  /** The name whose rows go with a Realm: the registered one, or its own if no other Realm claims it. */
+  /** The name whose rows are deleted with a Realm: the registered one, or its own if no other Realm claims it. */
   function heldName(realm: RealmResource, view: View): string | undefined {
     const name = realmName(realm)
     const known = rows.realms.get(realm.metadata.uid) ?? formerRow(name, realm)
@@ -141,7 +138,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
     wanted: EncryptionField[],
     keyring: KeyringResult,
   ): Promise<EncryptionField[]> {
-    if (keyring.keyring || !keyring.trouble) return fieldsPaired(wanted, keyring.fields.served)
+    if (keyring.keyring || !keyring.problem) return fieldsPaired(wanted, keyring.fields.served)
     // Servers keep the last good keyring, and its fields with it.
     const present = await findRealm(store.db, name)
     return fieldsPaired(wanted, (present?.fields ?? []).map(pairOf))
@@ -207,9 +204,10 @@ function nameTaken(name: string, owner: string): string {
 
 function desiredRow(
   realm: RealmResource,
+  keyring: SecretName,
   fields: EncryptionField[],
   encryption: EncryptionPreconditions,
-): Omit<RealmRow, 'keyringNamespace' | 'keyringName'> {
+): RealmRow {
   const { metadata, spec } = realm
   return {
     realm: realmName(realm),
@@ -225,6 +223,8 @@ function desiredRow(
     roles: (spec.roles ?? []).map((role) => ({ name: role.name, composites: role.composites ?? [] })),
     fields,
     encryption,
+    keyringNamespace: keyring.namespace,
+    keyringName: keyring.name,
   }
 }
 

@@ -26,7 +26,7 @@ export interface SweepDeps {
 }
 
 /**
- * Removes rows whose resource went without its finalizer: it was removed by hand, or the object was deleted from etcd.
+ * Removes rows whose resource was deleted without its finalizer, which was removed by hand or with the object in etcd.
  * Only where the list of the kind is complete and has the identity that the rows were written under. Returns the kinds
  * whose list is not complete.
  */

@@ -12,10 +12,10 @@ export interface ResourceSource {
   /** Stops watching. No listener is called afterwards. */
   stop(): Promise<void>
 
-  /** Calls the listener with the key of each object that appeared, changed (metadata, spec or status) or went. May repeat. */
+  /** Calls the listener with the key of each object that appeared, changed or disappeared. May repeat. */
   onResource(listener: (key: ResourceKey) => void): void
 
-  /** Calls the listener with the name of each Secret that appeared, changed or went. May repeat. */
+  /** Calls the listener with the name of each Secret that appeared, changed or disappeared. May repeat. */
   onSecret(listener: (secret: SecretName) => void): void
 
   /** Every object of a kind, as last received. */

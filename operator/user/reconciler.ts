@@ -33,7 +33,7 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
       if (password.problem && !known) return notReady(password.problem.reason, password.problem.message)
 
       const subject = known?.subject ?? subjectOf(user)
-      const row = { ...desiredRow(user, realm.name, subject), passwordSource: password.source }
+      const row = desiredRow(user, realm.name, subject, password.source)
       const isNewHash = typeof password.write.passwordHash === 'string'
       const changed = isNewHash || known?.digest !== userDigest(row, password.state)
       if (changed) {
@@ -89,7 +89,8 @@ function desiredRow(
   { metadata, spec }: UserResource,
   realm: string,
   subject: string,
-): Omit<UserWrite['row'], 'passwordSource'> {
+  passwordSource: string | null,
+): UserWrite['row'] {
   return {
     realm,
     subject,
@@ -105,6 +106,7 @@ function desiredRow(
     enabled: spec.enabled,
     attributes: spec.attributes ?? {},
     subjectPinned: spec.subject !== undefined,
+    passwordSource,
   }
 }
 

@@ -29,8 +29,8 @@ export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenK
 }
 
 /** The condition `KeysReady`. */
-export function keysCondition({ keyring, isExternal, trouble }: KeyringResult): ConditionState {
-  if (trouble) return falseCondition('KeysReady', trouble.reason, trouble.message)
+export function keysCondition({ keyring, isExternal, problem }: KeyringResult): ConditionState {
+  if (problem) return falseCondition('KeysReady', problem.reason, problem.message)
   const kinds = ['signing', 'refresh'] as const
   const lacks = kinds.filter((kind) => !keyring?.[kind].some(({ state }) => state === 'active'))
   if (lacks.length > 0) {

@@ -33,7 +33,7 @@ export interface KeyringResult {
   keyring: Keyring | undefined
   isExternal: boolean
   /** Why it cannot be used. The operator wrote nothing, and servers keep the last good keyring. */
-  trouble?: { reason: string; message: string }
+  problem?: { reason: string; message: string }
   seen: SeenKeyVersion[]
   fields: Pick<RememberedFields, 'served' | 'refused'>
   recheckAt?: Date
@@ -64,11 +64,11 @@ export async function reconcileKeyring(
   const continuity = checkContinuity(present, seen, accepted)
   if (continuity.outcome !== 'ok') {
     const message = read.found === 'unusable' ? `${read.message}. ${continuity.message}` : continuity.message
-    return { ...unwritten, trouble: { reason: continuity.outcome, message } }
+    return { ...unwritten, problem: { reason: continuity.outcome, message } }
   }
   if (read.found === 'unusable') {
     const message = `${read.message}. Repair the Secret, or delete it and the operator creates new keys`
-    return { ...unwritten, trouble: { reason: 'KeyringUnusable', message } }
+    return { ...unwritten, problem: { reason: 'KeyringUnusable', message } }
   }
   if (isExternal && present) {
     return { ...unwritten, seen: await record(present, seen, [], wanted.realm, deps) }
@@ -117,7 +117,7 @@ async function advance(
       if (!(error instanceof ResourceConflict) || version) throw error
       const message = `Secret ${pathOf(at)} exists and cannot be read: repair it, or delete it and the operator creates new keys`
       const fields = fieldsWithoutWrite(undefined, wanted.fields)
-      return { keyring: undefined, isExternal: false, seen, fields, trouble: { reason: 'KeyringUnusable', message } }
+      return { keyring: undefined, isExternal: false, seen, fields, problem: { reason: 'KeyringUnusable', message } }
     }
     seen = await record(keyring, seen, step.changes, wanted.realm, deps)
   }

@@ -185,7 +185,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     completeList(kind) {
       const { identity, reflectors } = kinds[kind]
       const current = identity.current()
-      // The objects of a kind that is being deleted go with it.
+      // With a kind, all its objects are deleted.
       if (current === undefined || identity.isTerminating() || !reflectors.every(isFresh)) return undefined
       return { identity: current }
     },

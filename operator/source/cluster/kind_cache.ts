@@ -23,7 +23,7 @@ export interface KindCache {
 
 export interface KindCacheOptions {
   kind: Kind
-  /** Called for each object that appeared, changed or went. */
+  /** Called for each object that appeared, changed or disappeared. */
   changed: (key: ResourceKey) => void
   /**
    * Called before a list or a deletion is taken over, because the objects of a deleted CRD arrive like objects that a

@@ -20,7 +20,7 @@ export interface MetadataCache<Part> {
 
 export interface MetadataCacheOptions<Part> {
   partOf: (metadata: ApiMetadata) => Part
-  /** Called for each object that appeared or went, or of which that part changed. */
+  /** Called for each object that appeared or disappeared, or of which that part changed. */
   changed: (name: SecretName) => void
 }
 
@@ -83,7 +83,7 @@ export interface NamespaceLabels {
   sink(covers: Covers): Sink
 }
 
-/** @param changed called when a namespace appeared, went, or has other labels */
+/** @param changed called when a namespace appeared, disappeared, or has other labels */
 export function namespaceLabels(changed: () => void): NamespaceLabels {
   const cache = metadataCache({ partOf: ({ labels = {} }) => labels, changed })
   const listed: Covers[] = []

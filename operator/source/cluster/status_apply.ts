@@ -40,7 +40,7 @@ export interface Difference {
 
 /**
  * What an apply leaves in place, or is refused for: parts of members that `managedFields` gives to no manager or to
- * another one, which everyone who may write the object can arrange.
+ * another one, which any writer of the object can cause.
  */
 export function differences(stored: object | undefined, { apply, removed }: StatusWrite): Difference[] {
   const { conditions: _, ...applied }: Status = apply?.status ?? {}

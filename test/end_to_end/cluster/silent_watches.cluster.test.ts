@@ -22,7 +22,7 @@ describe('watches that go silent', () => {
     proxy.silenceOpen()
     const changed = await world.change()
     await world.keepLoggingIn(5)
-    const stalls = (output: string): number => output.split('a watch went silent').length - 1
+    const stalls = (output: string): number => output.split('a watch sent no event for too long').length - 1
     await until(() => expect(stalls(world.operator.output())).toBeGreaterThan(0), 180)
     expect(await world.operator.isReady()).toBe(true)
     await changed.arrived()

@@ -12,7 +12,7 @@ const LICENSED: LicenseState = {
 const UNLICENSED: LicenseState = {
   condition: { type: 'LicenseValid', status: 'False', reason: 'LicenseUnknownKey', message: 'signed by none' },
 }
-const GOOD: EncryptionFacts = { wanted: 1, refused: [], unlisted: [], keysTrouble: undefined, hasPrimaryKey: true }
+const GOOD: EncryptionFacts = { wanted: 1, refused: [], unlisted: [], keysProblem: undefined, hasPrimaryKey: true }
 
 function realm(enabled: boolean): RealmResource {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that are read
@@ -51,7 +51,7 @@ test.each<[string, typeof MET, Partial<EncryptionFacts>, string, RegExp]>([
   ['something is missing', UNMET, {}, 'LicenseUnknownKey', /LicenseValid: .*GovernanceEnabled: .*RealmAdminAssigned: /],
   ['a tag is reused', MET, { refused: REFUSED }, 'FieldTagReused', /for ever/],
   ['a tag is reused and more is missing', UNMET, { refused: REFUSED }, 'FieldTagReused', /for ever.*GovernanceEnabled/],
-  ['the keyring cannot be used', UNMET, { keysTrouble: TROUBLE }, 'KeyringLost', /no keyring/],
+  ['the keyring cannot be used', UNMET, { keysProblem: TROUBLE }, 'KeyringLost', /no keyring/],
   ['the keyring is managed elsewhere', MET, { unlisted: ['salary'] }, 'FieldNotInKeyring', /salary/],
   ['there is no key yet', MET, { hasPrimaryKey: false }, 'NoEncryptionKey', /no primary/],
 ])('FieldEncryptionReady: %s', (_what, unmet, facts, reason, message) => {
