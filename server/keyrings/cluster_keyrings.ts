@@ -2,12 +2,10 @@ import type { Logger } from 'pino'
 import type { AccessSource } from '../../kubernetes/access.ts'
 import { createApiClient } from '../../kubernetes/api_client.ts'
 import { isStatus } from '../../kubernetes/api_error.ts'
-import type { ApiObject } from '../../kubernetes/api_object.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { createReflector } from '../../kubernetes/reflector.ts'
 import type { Sink, WatchTimings } from '../../kubernetes/reflector.ts'
-import { KEYRING_ENTRY } from '../../keyring/keyring.ts'
-import { readSecretManifest, unreadable } from './keyring_source.ts'
+import { readEntry, unreadable } from './keyring_source.ts'
 import type { KeyringReading, KeyringSource } from './keyring_source.ts'
 
 export interface ClusterKeyringsOptions {
@@ -74,15 +72,9 @@ function secretSink(read: (reading: KeyringReading) => void): Sink {
     replace:
       async ([secret]) =>
       () =>
-        read(secret ? readingOf(secret) : { outcome: 'absent' }),
+        read(secret ? readEntry(secret.data) : { outcome: 'absent' }),
     apply: async (events) => () => {
-      for (const { type, object } of events) read(type === 'DELETED' ? { outcome: 'absent' } : readingOf(object))
+      for (const { type, object } of events) read(type === 'DELETED' ? { outcome: 'absent' } : readEntry(object.data))
     },
   }
-}
-
-/** Passes on the keyring's entry and nothing else of the Secret. */
-function readingOf({ data }: ApiObject): KeyringReading {
-  const entry: unknown = Object(data)[KEYRING_ENTRY]
-  return readSecretManifest(Buffer.from(JSON.stringify({ kind: 'Secret', data: { [KEYRING_ENTRY]: entry } })))
 }

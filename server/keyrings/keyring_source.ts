@@ -23,7 +23,7 @@ export interface KeyringSource {
   close(): void
 }
 
-/** Reads the keyring's entry of a Secret in JSON, whose `data` is base64. A reason never contains a part of the content. */
+/** Reads the keyring's entry of a Secret in JSON. A reason never contains a part of the content. */
 export function readSecretManifest(manifest: Uint8Array): KeyringReading {
   let secret: unknown
   try {
@@ -32,7 +32,12 @@ export function readSecretManifest(manifest: Uint8Array): KeyringReading {
     return unreadable('the Secret is not valid JSON')
   }
   if (!isJsonObject(secret) || secret.kind !== 'Secret') return unreadable('it is not a Secret')
-  const entry = isJsonObject(secret.data) ? secret.data[KEYRING_ENTRY] : undefined
+  return readEntry(secret.data)
+}
+
+/** The keyring's entry in the `data` of a Secret, which is base64. */
+export function readEntry(data: unknown): KeyringReading {
+  const entry = isJsonObject(data) ? data[KEYRING_ENTRY] : undefined
   if (typeof entry !== 'string' || entry === '') return unreadable(`the Secret has no entry ${KEYRING_ENTRY}`)
   const bytes = Buffer.from(entry, 'base64')
   if (bytes.toString('base64') !== entry) return unreadable(`the entry ${KEYRING_ENTRY} is not base64`)

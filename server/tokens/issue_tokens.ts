@@ -2,6 +2,7 @@ import { createHmac, hash, randomUUID } from 'node:crypto'
 import { signJws, type SigningAlgorithm } from '../../keyring/jws.ts'
 import type { LoadedKeyring } from '../../keyring/loaded_keyring.ts'
 import type { ClientRow } from '../../store/clients.ts'
+import type { Rotated } from '../../store/sessions/rotation.ts'
 import type { SessionUser } from '../../store/sessions/live_sessions.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 import type { ServedRealm } from '../realms/realms.ts'
@@ -23,16 +24,9 @@ export interface Issuance {
 }
 
 /** A session as its row is, or will be after the grant has written it. */
-export interface IssuedSession {
+export interface IssuedSession extends Omit<Rotated, 'outcome'> {
   sid: string
   authTime: Date
-  expiresAt: Date
-  /** Number of the current refresh token, from 0. */
-  generation: number
-  rotatedAt: Date
-  idleExpiresAt: Date
-  /** The key that signs the current refresh token. */
-  refreshKid: string
 }
 
 /** RFC 6749 section 5.1. The order of the members is the order of the answer. */

@@ -16,7 +16,9 @@ export interface Rotation {
 /** The current refresh token of a session: after this rotation, or after the former one. */
 export interface Rotated {
   outcome: 'rotated' | 'repeated'
+  /** Number of the token in its session, from 0. */
   generation: number
+  /** The key that signs the token. */
   refreshKid: string
   rotatedAt: Date
   idleExpiresAt: Date
