@@ -10,7 +10,7 @@ export interface RememberedFields {
 }
 
 /**
- * Adds new fields to the pairs of a keyring. A field keeps its tag and binding, and a tag its field, for ever, removed
+ * Adds new fields to the pairs of a keyring. A field keeps its tag and binding permanently, and a tag its field, removed
  * fields included: a role that was granted for one field must never give access to another.
  */
 export function rememberFields(keyring: Keyring, fields: readonly FieldPair[]): RememberedFields {

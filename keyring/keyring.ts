@@ -7,7 +7,7 @@ export interface Keyring {
   realm: string
   /** The Realm resource that owns this keyring; another one of the same realm name cannot use it. */
   owner: { namespace: string; name: string }
-  /** A field and its tag stay together for ever, removed fields included. */
+  /** A field and its tag stay together permanently, removed fields included. */
   fields: FieldPair[]
   signing: SigningKey[]
   refresh: RefreshKey[]
@@ -52,7 +52,7 @@ export interface RefreshKey extends TokenKey {
   key: string
 }
 
-/** `key` is 32 bytes in base64url; a destroyed key has none, and its entry stays for ever. */
+/** `key` is 32 bytes in base64url; a destroyed key has none, and its entry stays permanently. */
 export interface EncryptionKey {
   version: number
   fingerprint: string

@@ -80,7 +80,7 @@ export async function verifyLicense(
   { realm, now, feature = FIELD_ENCRYPTION_FEATURE }: { realm: string; now: Date; feature?: string },
 ): Promise<LicenseVerdict> {
   const trusted = await Promise.all(keys.map(importLicenseKey))
-  // The bound comes first: trimming a text without end takes time.
+  // The bound comes first: trimming a very long text takes time.
   const parsed = jws.length > MAX_LENGTH + 16 ? undefined : parseJws(jws.trim(), MAX_LENGTH)
   if (!parsed || parsed.header.alg !== 'EdDSA' || parsed.header.typ !== TYP) {
     return refused(

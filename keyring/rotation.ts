@@ -132,7 +132,7 @@ export function planEncryption(keyring: Keyring, input: RotationInput): Plan {
     primary && secondsAfter(primary.primaryAt ?? primary.createdAt, input.encryptionKeyPeriodDays * DAY_SECONDS)
   const isWanted = !dueAt || dueAt <= now || newDemand(keyring, 'encryption', input) !== undefined
   const highest = Math.max(0, ...[...keyring.encryption, ...seen].map(({ version }) => version))
-  // Entries of destroyed keys stay for ever, so a full keyring stays full and its primary key stays in use.
+  // Entries of destroyed keys stay permanently, so a full keyring stays full and its primary key stays in use.
   const isRoom = keyring.encryption.length < MAX_ENCRYPTION_KEYS && highest < MAX_KEY_VERSION
   if (!isWanted || !isRoom) return { keyring, changes: [], ...(isRoom && dueAt && { recheckAt: dueAt }) }
   const key = onDemand(keyring, 'encryption', input)

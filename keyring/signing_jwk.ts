@@ -6,7 +6,7 @@ import { decodeBase64url, isJsonObject } from './strict_parsing.ts'
 /** A JWK with its private members: `kty`, `crv` and key material, nothing else (RFC 7518 section 6, RFC 8037). */
 export type PrivateJwk = JWK
 
-/** What a JWK of an algorithm looks like (RFC 7518 section 6, RFC 8037 section 2). */
+/** The members of a JWK of one algorithm (RFC 7518 section 6, RFC 8037 section 2). */
 export interface KeyShape {
   kty: 'RSA' | 'EC' | 'OKP'
   crv?: 'P-256' | 'P-384' | 'Ed25519'

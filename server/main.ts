@@ -82,7 +82,7 @@ async function refuseNewerSchema(db: Db, log: Logger): Promise<void> {
     await schemaState(db)
   } catch (error) {
     if (error instanceof SchemaMismatch || isUntrusted(error)) throw error
-    log.warn({ err: error }, 'PostgreSQL does not answer: the server starts, and becomes ready when it does')
+    log.warn({ err: error }, 'PostgreSQL does not answer: the server starts, and becomes ready when PostgreSQL answers')
   }
 }
 

@@ -24,7 +24,7 @@ export interface PoolOptions {
   onError?: (error: Error) => void
 }
 
-/** A pool that survives its backends: it drops a broken connection, and the process goes on. */
+/** A pool that replaces broken connections: a lost backend does not end the process. */
 export function createPool(options: PoolOptions): Pool {
   const queryTimeout = options.queryTimeoutMillis ?? 5_000
   const pool = new pg.Pool({
@@ -36,7 +36,7 @@ export function createPool(options: PoolOptions): Pool {
     query_timeout: queryTimeout,
     // Postgres times out first, which guarantees that the statement had no effect.
     statement_timeout: Math.max(1, queryTimeout - 500),
-    // A process that is suspended inside a transaction must not hold its locks for ever.
+    // A process that is suspended inside a transaction must not hold its locks without end.
     idle_in_transaction_session_timeout: 5_000,
     keepAlive: true,
   })

@@ -118,7 +118,7 @@ export async function deleteUser(db: Db, resourceUid: string): Promise<{ realm: 
   return rows[0]
 }
 
-/** The owner of a `sub`: one (namespace, User name), for ever. */
+/** The permanent owner of a `sub`: one namespace and name of a User. */
 export interface SubjectOwner {
   namespace: string
   name: string

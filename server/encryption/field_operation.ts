@@ -96,7 +96,7 @@ function itemSteps<Item extends { field: string }>(
   }
 }
 
-/** Without a scope to name, one text for every cause, so that callers cannot probe for fields and tags. */
+/** Without a scope, the text is the same for every cause, so that callers cannot probe for fields and tags. */
 function notPermitted(request: BearerRequest, scope: string | undefined): OAuthError {
   if (scope === undefined) return insufficientScope(request, 'Not permitted for this field')
   return insufficientScope(request, `The access token needs the scope: ${scope}`, scope)

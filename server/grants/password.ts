@@ -169,7 +169,7 @@ function renewHash(
   renew().catch((error: unknown) => log.warn({ err: error, realm, subject }, 'a password hash was not renewed'))
 }
 
-/** One text for every cause, and no challenge: client libraries hide the error when there is one. */
+/** One text for every cause, and no challenge: with one, client libraries hide the error. */
 function badCredentials(cause: string, user?: UserRow): OAuthError {
   return new OAuthError('invalid_grant', 'Invalid user credentials', {
     status: 401,

@@ -113,7 +113,7 @@ async function conclude(call: RefreshCall, outcome: Rotated | RotationRefused): 
   }
 }
 
-/** Scope and roles are those of now, not those of the login. */
+/** Scope and roles are the present ones, not those of the login. */
 function issue({ request, session, now }: RefreshCall, issued: IssuedSession): Promise<TokenResponse> {
   return request.issue({
     user: session.user,

@@ -4,7 +4,7 @@ import { OAuthError } from '../http/oauth_error.ts'
 
 /** A reserved place in the queue. */
 export interface Reservation {
-  /** Runs `work` when its turn comes. Once at most. */
+  /** Runs `work` when the queue reaches it. Call it once at most. */
   run<Result>(work: () => Promise<Result>): Promise<Result>
   /** Gives up the place unless `run` was called. */
   leave(): void

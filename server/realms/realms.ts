@@ -12,7 +12,7 @@ import type { RealmMirror } from './realm_mirror.ts'
 export interface ServedRealm {
   name: string
   row: RealmRow
-  /** `{base}/auth/realms/<realm>`, whatever path or Host a request used. */
+  /** `{base}/auth/realms/<realm>`, independent of a request's path and Host. */
   issuer: string
   /** A client of this realm; from memory only while the change log is followed. */
   findClient(clientId: string): Promise<ClientRow | undefined>

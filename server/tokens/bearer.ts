@@ -66,7 +66,7 @@ function challenge({ realm }: InRealm, parameters: Record<string, string> = {}):
   return { 'WWW-Authenticate': `Bearer ${all.map(([name, value]) => `${name}="${value}"`).join(', ')}` }
 }
 
-/** Undefined for no header and for other schemes. What is not a token68 is a token that no signature will fit. */
+/** Undefined for no header and for other schemes. A text that is no token68 is returned as well: no signature fits it. */
 function tokenOfHeader(authorization: string | undefined): string | undefined {
   const match = /^bearer(?: +(.*))?$/i.exec(authorization ?? '')
   const token = match?.[1]?.trim()

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { JwsKey } from '../../keyring/jws.ts'
 import type { AccessTokenClaims } from './claims.ts'
 
-/** A token whose signature was verified. Whether it is good is decided for every request. */
+/** A token whose signature was verified. Each request decides again whether it is good. */
 export interface VerifiedToken {
   kid: string
   /** The key that signed it. */

@@ -64,10 +64,10 @@ create table users (
   constraint users_resource_uid unique (realm, resource_uid)
 );
 
--- A resource that goes is found by its uid alone: its realm may be gone already.
+-- A deleted resource is found by its uid alone: its realm may have been deleted before it.
 create index users_by_uid on users (resource_uid);
 
--- What the operator remembers of an assignment, beside its status: one of the two survives the loss of the other.
+-- The operator's copy of what an assignment grants. The status is the other copy: one survives the loss of the other.
 create table role_assignments (
   realm         text   not null,
   resource_uid  text   not null,
@@ -79,7 +79,7 @@ create table role_assignments (
 );
 create index role_assignments_by_uid on role_assignments (resource_uid);
 
--- Roles as they count now: expanded over composites, one row for each assignment that gives a role.
+-- Roles as they are granted now: expanded over composites, one row for each assignment that gives a role.
 -- The subject of kind Group is the name `default-roles-<realm>`.
 create table granted_roles (
   realm           text not null,
@@ -92,8 +92,8 @@ create table granted_roles (
 );
 create index granted_roles_by_assignment on granted_roles (assignment_uid);
 
--- One row, locked by whoever writes a change until it commits: numbers become visible in their order, so a reader
--- that asks for "more than n" misses none.
+-- One row, locked by the transaction that writes a change until it commits: numbers become visible in their order, so
+-- a reader that asks for "more than n" misses none.
 create table change_counter (
   only_row boolean primary key default true check (only_row),
   last_id  bigint  not null
@@ -108,7 +108,7 @@ create table changes (
   at     timestamptz not null
 );
 
--- The leader's number. A transaction that carries a former one is refused.
+-- The leader's epoch. A transaction with a former epoch is refused.
 create table operator_epoch (
   only_row boolean primary key default true check (only_row),
   epoch    bigint  not null,

@@ -1,5 +1,5 @@
--- Not derived from resources: losing these rows ends sessions and forgets failures. Realm, client id and subject are
--- values, not foreign keys, so that sessions outlive rows of configuration that are dropped and rebuilt.
+-- Not derived from resources: losing these rows ends sessions and deletes counted failures. Realm, client id and subject are
+-- values, not foreign keys, so that sessions outlive rows of configuration that are deleted and rebuilt.
 
 create table sessions (
   realm            text        not null,
@@ -23,7 +23,7 @@ create index sessions_subject on sessions (realm, subject) where ended_at is nul
 create index sessions_client on sessions (realm, client_id) where ended_at is null;
 create index sessions_expires_at on sessions (expires_at);
 
--- Keyed by a digest of the normalised name: what people type into a name field is sometimes their password.
+-- Keyed by a digest of the normalised name: users sometimes type their password into the name field.
 create table login_failures (
   realm            text        not null,
   username_digest  bytea       not null,
@@ -34,7 +34,7 @@ create table login_failures (
 );
 create index login_failures_last_failure_at on login_failures (last_failure_at);
 
--- A `sub` belongs to one (namespace, User name) for ever: who holds it reads what was encrypted for it.
+-- A `sub` belongs permanently to one namespace and name of a User: its owner can decrypt the values encrypted for it.
 create table subjects (
   realm      text        not null,
   subject    text        not null,
@@ -44,7 +44,7 @@ create table subjects (
   constraint subjects_pkey primary key (realm, subject)
 );
 
--- Every encryption key version ever seen, so that a keyring that was rolled back is noticed.
+-- Every encryption key version that was recorded, so that a rolled back keyring is detected.
 create table key_versions (
   realm        text        not null,
   version      bigint      not null,

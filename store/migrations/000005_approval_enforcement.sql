@@ -1,5 +1,5 @@
--- Which admission policies were last proven to hold approvers to the rules. One row at most, and not derived: decisions
--- are believed because of it. While `gap_since` is set they were found missing, changed or not acting since then.
+-- The admission policies that were last proven to act. One row at most, not derived from resources: decisions count
+-- because of it. `gap_since` is the time since when policies were found missing, changed or not acting.
 create table approval_enforcement (
   one             boolean     primary key default true check (one),
   identities      jsonb       not null,
