@@ -12,10 +12,10 @@ interface ClusterFlags {
 /** Adds the options that select a cluster, with the names that kubectl gives them. */
 export function addClusterOptions(command: Command): Command {
   return command
-    .option('-n, --namespace <name>', 'namespace; without it that of the context')
+    .option('-n, --namespace <name>', 'namespace; default: that of the context')
     .option(
       '--kubeconfig <file>',
-      'cluster and credentials; without it KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod',
+      'cluster and credentials; default: KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod',
     )
     .option('--context <name>', 'context of the kubeconfig')
     .option('--as-group <name>', 'group to act as, together with --as; may be repeated', append)

@@ -33,11 +33,10 @@ const keyringNamespace = withDefault(
 )
 const devStateDir = optionalText(
   '--state-dir <dir>',
-  'database, keyrings and status of "realmkeeper dev"; without it .realmkeeper/<name of DIR>/state',
+  'database, keyrings and status of "realmkeeper dev"; default: .realmkeeper/<name of DIR>/state',
 )
 /** @param order where the process looks when the flag is not given */
-const kubeconfig = (order: string) =>
-  optionalText('--kubeconfig <file>', `cluster and credentials; without it ${order}`)
+const kubeconfig = (order: string) => optionalText('--kubeconfig <file>', `cluster and credentials; default: ${order}`)
 const watchStallSeconds = number(
   '--watch-stall-seconds <number>',
   'seconds without any event after which a watch of the API server is opened again',
@@ -89,7 +88,7 @@ export const OPERATOR_SETTINGS = {
   watchStallSeconds,
   watchNamespaces: withDefault(
     '--watch-namespaces <name,…>',
-    'namespaces whose resources are reconciled; without it all',
+    'namespaces whose resources are reconciled; default: all',
     namespaces,
     [],
   ),
@@ -100,7 +99,10 @@ export const OPERATOR_SETTINGS = {
     text,
     'realmkeeper-operator',
   ),
-  leaseNamespace: optionalText('--lease-namespace <name>', 'namespace of the Lease; without it --keyring-namespace'),
+  leaseNamespace: optionalText(
+    '--lease-namespace <name>',
+    'namespace of the Lease; default: the value of --keyring-namespace',
+  ),
   licenseKeys: optionalText('--license-keys <file>', 'JWK Set of the Ed25519 public keys that may sign licenses'),
   requireApprovalEnforcement: toggle(
     '--require-approval-enforcement',
@@ -152,16 +154,13 @@ export const AUDIT_SETTINGS = {
 export const DECISION_SETTINGS = {
   dir: optionalText('--dir <dir>', 'manifests that "realmkeeper dev" serves, instead of a cluster'),
   stateDir: devStateDir,
-  as: optionalText(
-    '--as <name>',
-    'user to act as; without it the user of the kubeconfig, or the login name with --dir',
-  ),
+  as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig, with --dir the login name'),
 }
 
 /** Configuration of `realmkeeper keys rotate`. */
 export const KEYS_SETTINGS = {
   dir: optionalText('--dir <dir>', 'manifests that "realmkeeper dev" serves: print what to write there'),
-  as: optionalText('--as <name>', 'user to act as; without it the user of the kubeconfig'),
+  as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig'),
 }
 
 export type ServerConfig = Values<typeof SERVER_SETTINGS>
