@@ -76,7 +76,7 @@ export interface StartControllersOptions {
 
 /** Starts one controller per kind and enqueues every resource. Rows are loaded and swept before. */
 export function startControllers(options: StartControllersOptions): Controllers {
-  const { source, identities, deps, clock, random, log, onDeposed } = options
+  const { source, identities, deps } = options
   const index = relationIndex()
   const view = createView(source, index, deps.rows, (kind) => !identities.areSame(kind))
   const table = controllerTable(deps)
@@ -90,12 +90,8 @@ export function startControllers(options: StartControllersOptions): Controllers 
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it ties the kind to its reconciler
   const start = <K extends Kind>(kind: K): Controller =>
     createController(kind, table[kind].reconciler, table[kind].workers, {
-      source,
+      ...options,
       view,
-      log,
-      clock,
-      random,
-      onDeposed,
       now: deps.store.now,
       enqueueUsersOf: dispatch.enqueueUsersOf,
       metrics: deps.metrics,

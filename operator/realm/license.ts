@@ -1,10 +1,9 @@
 import { verifyLicense } from '../../keyring/license.ts'
-import type { LicenseKey } from '../../keyring/license.ts'
+import type { ReconcilerDeps } from '../deps.ts'
 import { falseCondition, trueCondition } from '../controller/condition.ts'
 import type { ConditionState } from '../controller/condition.ts'
 import { referencedValue, utf8 } from '../view/referenced_secret.ts'
 import type { RealmResource } from '../view/resource_types.ts'
-import type { SecretAccess } from '../source/resource_source.ts'
 
 /** The state of a realm's license at one time. */
 export interface LicenseState {
@@ -22,7 +21,7 @@ export async function licenseState(
   { metadata, spec }: RealmResource,
   realm: string,
   now: Date,
-  { secrets, licenseKeys }: { secrets: SecretAccess; licenseKeys: readonly LicenseKey[] },
+  { secrets, licenseKeys }: Pick<ReconcilerDeps, 'secrets' | 'licenseKeys'>,
 ): Promise<LicenseState> {
   const provider = spec.identityProvider
   if (!provider) return invalid('NoIdentityProvider', 'spec.identityProvider is not set')

@@ -12,8 +12,8 @@ import type { RotationSettings } from '../../../keyring/rotation.ts'
 import { listLiveReplicas } from '../../../store/replicas.ts'
 import { pathOf } from '../../view/resource_types.ts'
 import { ResourceConflict } from '../../source/resource_source.ts'
-import type { SecretAccess, SecretName } from '../../source/resource_source.ts'
-import type { StoreAccess } from '../../rows/store_access.ts'
+import type { SecretName } from '../../source/resource_source.ts'
+import type { ReconcilerDeps } from '../../deps.ts'
 import type { ReadKeyring } from './read_keyring.ts'
 
 /** What a Realm requires of its keyring. */
@@ -39,10 +39,7 @@ export interface KeyringResult {
   recheckAt?: Date
 }
 
-interface Deps {
-  store: StoreAccess
-  secrets: SecretAccess
-}
+type Deps = Pick<ReconcilerDeps, 'store' | 'secrets'>
 
 /**
  * Creates, adopts and rotates the keyring of a realm: tombstones for destroyed keys, new pairs of field and tag, key
