@@ -16,7 +16,7 @@ const FIELD_LABEL = Buffer.from('rk.field.v1')
 const FIELD_KEY_BITS = Buffer.from([0, 0, 1, 0])
 
 /** `lp(s)` of the format: a 2-byte big-endian length, then the UTF-8 bytes. @throws RangeError over 65535 bytes */
-export function lengthPrefixed(text: string): Buffer {
+function lengthPrefixed(text: string): Buffer {
   const bytes = Buffer.byteLength(text, 'utf8')
   if (bytes > 0xffff) throw new RangeError('a text of a ciphertext context is longer than 65535 bytes')
   const prefixed = Buffer.allocUnsafe(2 + bytes)

@@ -10,19 +10,15 @@ export async function generateSigningKey(alg: SigningAlgorithm, now: Date): Prom
   return { kid, alg, state: 'pending', createdAt: now.toISOString(), jwk }
 }
 
-/** A new refresh key, `pending`; its kid is the fingerprint of its bytes. Tests pass `random`. */
-export function generateRefreshKey(now: Date, random: (size: number) => Buffer = randomBytes): RefreshKey {
-  const key = random(32)
+/** A new refresh key, `pending`; its kid is the fingerprint of its bytes. */
+export function generateRefreshKey(now: Date): RefreshKey {
+  const key = randomBytes(32)
   return { kid: fingerprint(key), state: 'pending', createdAt: now.toISOString(), key: key.toString('base64url') }
 }
 
-/** A new encryption key of this version, `pending`. Tests pass `random`. */
-export function generateEncryptionKey(
-  version: number,
-  now: Date,
-  random: (size: number) => Buffer = randomBytes,
-): EncryptionKey {
-  const key = random(32)
+/** A new encryption key of this version, `pending`. */
+export function generateEncryptionKey(version: number, now: Date): EncryptionKey {
+  const key = randomBytes(32)
   return {
     version,
     fingerprint: fingerprint(key),

@@ -2,13 +2,12 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
 import { deriveFieldKey } from './derivation.ts'
 import type { JwsKey, SigningAlgorithm } from './jws.ts'
-import type { EncryptionState, FieldPair, Keyring, SigningKey } from './keyring.ts'
+import type { EncryptionState, Keyring, SigningKey } from './keyring.ts'
 import { importSigningJwk, publicMembers } from './signing_jwk.ts'
 
 /** A keyring that a process holds: imported keys, and no text or buffer of any key. */
 export interface LoadedKeyring {
   readonly realm: string
-  readonly fields: readonly FieldPair[]
   /** The active signing key. Undefined: nothing can be signed (`keyring_unavailable`). */
   readonly signer: ({ kid: string } & JwsKey<SigningAlgorithm>) | undefined
   /** Public keys of every signing key held, by kid, each with its own algorithm. */
@@ -62,7 +61,6 @@ export async function loadKeyring(keyring: Keyring): Promise<LoadedKeyring> {
 
   return {
     realm: keyring.realm,
-    fields: keyring.fields.map((pair) => ({ ...pair })),
     signer: active && { kid: active.kid, alg: active.alg, key: active.privateKey },
     verifiers: new Map(signingKeys.map(({ kid, alg, publicKey }) => [kid, { alg, key: publicKey }])),
     publicJwks: ordered.map(publicJwk),

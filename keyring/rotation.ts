@@ -60,7 +60,7 @@ export interface Plan {
 }
 
 /** `max-age` of the JWK Set: clients fetch no sooner, so they may not know a key that was published more recently. */
-export const JWKS_MAX_AGE_SECONDS = 300
+const JWKS_MAX_AGE_SECONDS = 300
 const REPLICA_POLL_SECONDS = 5
 const DAY_SECONDS = 86_400
 

@@ -1,7 +1,7 @@
 import type { Db } from './db.ts'
 
 /** How long after its last beat a replica counts as live. Seconds. */
-export const REPLICA_LIVE_SECONDS = 30
+const REPLICA_LIVE_SECONDS = 30
 
 /** A server process and its keys: by realm, kids of signing and refresh keys and fingerprints of encryption keys. */
 export interface Replica {

@@ -7,7 +7,7 @@ export type Members = Readonly<Record<string, unknown>>
 /** One item, or a batch. An item of a batch that is no object is an error of that item alone. */
 export type RequestBody = { batch: false; item: Members } | { batch: true; items: readonly unknown[] }
 
-export const MAX_ITEMS = 256
+const MAX_ITEMS = 256
 const MAX_DEPTH = 8
 
 /**

@@ -15,7 +15,7 @@ type ScopeSettings = Pick<ClientSettings, 'defaultScopes' | 'optionalScopes'>
  * The words of a scope parameter, each once.
  * @throws OAuthError 400 `invalid_scope` when it is too long or is no list of words
  */
-export function readScope(scope: string): string[] {
+function readScope(scope: string): string[] {
   if (scope.length > MAX_SCOPE_LENGTH) throw invalidScopes()
   const words = scope.split(' ').filter(Boolean)
   if (words.length > MAX_SCOPE_WORDS || !words.every((word) => SCOPE_WORD.test(word))) throw invalidScopes()

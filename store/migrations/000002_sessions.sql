@@ -1,5 +1,5 @@
--- Not derived from resources: losing these rows ends sessions and deletes counted failures. Realm, client id and subject are
--- values, not foreign keys, so that sessions outlive rows of configuration that are deleted and rebuilt.
+-- Not derived from resources: losing these rows ends sessions and deletes counted failures. Realm, client id and
+-- subject are values, not foreign keys, so that sessions outlive rows of configuration that are deleted and rebuilt.
 
 create table sessions (
   realm            text        not null,

@@ -1,4 +1,5 @@
-import { generateEncryptionKey, generateRefreshKey, generateSigningKey } from '../../keyring/generate.ts'
+import { fingerprint } from '../../keyring/derivation.ts'
+import { generateRefreshKey, generateSigningKey } from '../../keyring/generate.ts'
 import { emptyKeyring, type EncryptionKey, type EncryptionState, type Keyring } from '../../keyring/keyring.ts'
 
 export const START = new Date('2030-01-01T00:00:00Z')
@@ -9,10 +10,10 @@ export function secondsLater(seconds: number, from: Date = START): Date {
 
 /** An encryption key of known bytes in any state. */
 export function encryptionKey(version: number, state: EncryptionState, fill = version): EncryptionKey {
-  const made = generateEncryptionKey(version, START, (size) => Buffer.alloc(size, fill))
-  if (state !== 'destroyed') return { ...made, state }
-  const { key: _, ...tombstone } = made
-  return { ...tombstone, state, destroyedAt: START.toISOString() }
+  const bytes = Buffer.alloc(32, fill)
+  const known = { version, fingerprint: fingerprint(bytes), createdAt: START.toISOString() }
+  if (state !== 'destroyed') return { ...known, state, key: bytes.toString('base64url') }
+  return { ...known, state, destroyedAt: START.toISOString() }
 }
 
 /** One key of each kind in use, and one field. Ed25519, because it is quick to make. */
