@@ -1,3 +1,4 @@
+import { columnsOf } from '../columns.ts'
 import type { Db } from '../db.ts'
 
 /** A decision as the operator recorded it. */
@@ -13,11 +14,21 @@ export interface DecisionRow {
   recordedAt: Date
 }
 
+const COLUMNS = columnsOf<DecisionRow>({
+  assignmentUid: 'assignment_uid',
+  generation: 'generation::integer',
+  realm: 'realm',
+  namespace: 'namespace',
+  name: 'name',
+  approver: 'approver',
+  decision: 'decision',
+  form: 'form',
+  recordedAt: 'recorded_at',
+})
+
 export async function listDecisions(db: Db, assignmentUid: string): Promise<DecisionRow[]> {
   const { rows } = await db.query<DecisionRow>(
-    `select assignment_uid as "assignmentUid", generation::integer as generation, realm, namespace, name,
-            approver, decision, form, recorded_at as "recordedAt"
-       from decisions where assignment_uid = $1 order by generation, recorded_at, approver`,
+    `select ${COLUMNS.selected} from decisions where assignment_uid = $1 order by generation, recorded_at, approver`,
     [assignmentUid],
   )
   return rows
@@ -29,24 +40,11 @@ export async function listDecisions(db: Db, assignmentUid: string): Promise<Deci
  */
 export async function recordDecision(db: Db, decision: DecisionRow): Promise<boolean> {
   const { rowCount } = await db.query(
-    `insert into decisions
-       (assignment_uid, generation, approver_key, realm, namespace, name, approver, decision, form, recorded_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    `${COLUMNS.insertInto('decisions', 'approver_key')}
      on conflict on constraint decisions_pkey do update
         set decision = excluded.decision, form = excluded.form, recorded_at = excluded.recorded_at
       where decisions.decision = 'Approved' and excluded.decision = 'Denied'`,
-    [
-      decision.assignmentUid,
-      decision.generation,
-      decision.approver.toLowerCase(),
-      decision.realm,
-      decision.namespace,
-      decision.name,
-      decision.approver,
-      decision.decision,
-      decision.form,
-      decision.recordedAt,
-    ],
+    [...COLUMNS.values(decision), decision.approver.toLowerCase()],
   )
   return rowCount === 1
 }
