@@ -1,6 +1,6 @@
 import { MAX_FIELD_PAIRS, type FieldPair, type Keyring } from './keyring.ts'
 
-export interface RememberedFields {
+export interface AddedFieldPairs {
   keyring: Keyring
   /** Fields that may be served, new ones included once `keyring` is written. */
   served: FieldPair[]
@@ -13,10 +13,10 @@ export interface RememberedFields {
  * Adds new fields to the pairs of a keyring. A field keeps its tag and binding permanently, and a tag its field, removed
  * fields included: a role that was granted for one field must never give access to another.
  */
-export function rememberFields(keyring: Keyring, fields: readonly FieldPair[]): RememberedFields {
+export function addFieldPairs(keyring: Keyring, fields: readonly FieldPair[]): AddedFieldPairs {
   const pairs = [...keyring.fields]
   const served: FieldPair[] = []
-  const refused: RememberedFields['refused'] = []
+  const refused: AddedFieldPairs['refused'] = []
   for (const wanted of fields) {
     const message = contradiction(pairs, wanted)
     if (message) {
@@ -43,7 +43,7 @@ function contradiction(pairs: readonly FieldPair[], wanted: FieldPair): string |
     return `tag "${wanted.tag}" belongs to the field "${sameTag.field}" for ever; choose another tag`
   }
   if (!sameField && pairs.length >= MAX_FIELD_PAIRS) {
-    return `the realm has had ${MAX_FIELD_PAIRS} fields, which is the most its keyring remembers`
+    return `the realm has had ${MAX_FIELD_PAIRS} fields, the most that its keyring records`
   }
   return undefined
 }

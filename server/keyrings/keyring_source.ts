@@ -13,7 +13,7 @@ export type KeyringReading =
   | { outcome: 'absent' }
   | { outcome: 'unreadable'; reason: string }
 
-/** Where keyrings come from. It has the form of the right that a server has: to watch single Secrets by name. */
+/** The source of keyrings. It watches single Secrets by name, because a server has the right to no others. */
 export interface KeyringSource {
   /**
    * Calls `onReading` with the present state and after every change, until the returned function is called. May repeat

@@ -2,7 +2,7 @@ import type { Db } from '../db.ts'
 import type { BruteForceSettings } from '../realms.ts'
 import { usernameDigest } from '../username.ts'
 
-const FORGOTTEN = `f.last_failure_at <= $3::timestamptz - make_interval(secs => $7::float8)`
+const IS_RESET = `f.last_failure_at <= $3::timestamptz - make_interval(secs => $7::float8)`
 
 /** Integer division is the floor of the formula. Below the first threshold there is no lock. */
 const lockedUntil = (failures: string): string =>
@@ -12,7 +12,7 @@ const lockedUntil = (failures: string): string =>
 /**
  * Counts a failure without waiting for the result of the password, so that a hundred racing guesses count as a hundred.
  * Wait = increment × floor(failures / maxFailures), capped. An attempt while locked does not count. Returns whether the
- * name is locked; names without a user are counted alike.
+ * name is locked; names without a user are counted the same way.
  */
 export async function countLoginAttempt(
   db: Db,
@@ -27,9 +27,9 @@ export async function countLoginAttempt(
       insert into login_failures as f (realm, username_digest, failures, last_failure_at, locked_until)
       values ($1, $2, 1, $3, ${lockedUntil('1')})
       on conflict on constraint login_failures_pkey do update
-         set failures = case when ${FORGOTTEN} then 1 else f.failures + 1 end,
+         set failures = case when ${IS_RESET} then 1 else f.failures + 1 end,
              last_failure_at = $3,
-             locked_until = case when ${FORGOTTEN} then ${lockedUntil('1')} else ${lockedUntil('(f.failures + 1)')} end
+             locked_until = case when ${IS_RESET} then ${lockedUntil('1')} else ${lockedUntil('(f.failures + 1)')} end
        where f.locked_until is null or f.locked_until <= $3`,
     values: [
       realm,

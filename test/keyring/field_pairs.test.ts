@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { rememberFields } from '../../keyring/field_pairs.ts'
+import { addFieldPairs } from '../../keyring/field_pairs.ts'
 import type { FieldPair, Keyring } from '../../keyring/keyring.ts'
 import { sampleKeyring } from './sample_keyring.ts'
 
@@ -13,13 +13,13 @@ function pair(field: string, tag: string, binding: FieldPair['binding'] = 'Realm
 }
 
 test('known fields are served and nothing is to be written', () => {
-  const result = rememberFields(keyring, [pair('dateOfBirth', 'dob')])
+  const result = addFieldPairs(keyring, [pair('dateOfBirth', 'dob')])
   expect(result).toMatchObject({ changed: false, refused: [], served: [pair('dateOfBirth', 'dob')] })
   expect(result.keyring).toBe(keyring)
 })
 
 test('new fields are added, and removed fields stay', () => {
-  const result = rememberFields(keyring, [pair('ssn', 'ssn', 'Subject')])
+  const result = addFieldPairs(keyring, [pair('ssn', 'ssn', 'Subject')])
   expect(result.changed).toBe(true)
   expect(result.keyring.fields).toEqual([...keyring.fields, pair('ssn', 'ssn', 'Subject')])
   expect(keyring.fields).toHaveLength(2)
@@ -34,21 +34,21 @@ const contradictions: [string, FieldPair, string][] = [
 ]
 
 test.each(contradictions)('%s is refused, the others are served', (_, wanted, message) => {
-  const result = rememberFields(keyring, [wanted, pair('city', 'city')])
+  const result = addFieldPairs(keyring, [wanted, pair('city', 'city')])
   expect(result.refused).toEqual([{ ...wanted, message: expect.stringContaining(message) }])
   expect(result.served).toEqual([pair('city', 'city')])
   expect(result.keyring.fields).toHaveLength(3)
 })
 
 test('two new fields with one tag: the first has it', () => {
-  const result = rememberFields(keyring, [pair('a', 'same'), pair('b', 'same')])
+  const result = addFieldPairs(keyring, [pair('a', 'same'), pair('b', 'same')])
   expect(result.served).toEqual([pair('a', 'same')])
   expect(result.refused).toHaveLength(1)
 })
 
 test('a thousand fields are enough', () => {
   const many = Array.from({ length: 1100 }, (_, at) => pair(`field${at}`, `tag${at}`))
-  const result = rememberFields(keyring, many)
+  const result = addFieldPairs(keyring, many)
   expect(result.keyring.fields).toHaveLength(1024)
   expect(result.refused).toHaveLength(1100 - 1022)
 })

@@ -4,8 +4,8 @@ import type { SeenKeyVersion } from '../../../store/key_versions.ts'
 import { advanceKeyring } from '../../../keyring/advance_keyring.ts'
 import type { Advance } from '../../../keyring/advance_keyring.ts'
 import { checkContinuity, withTombstones } from '../../../keyring/continuity.ts'
-import { rememberFields } from '../../../keyring/field_pairs.ts'
-import type { RememberedFields } from '../../../keyring/field_pairs.ts'
+import { addFieldPairs } from '../../../keyring/field_pairs.ts'
+import type { AddedFieldPairs } from '../../../keyring/field_pairs.ts'
 import { KEYRING_ENTRY, KEYRING_LABEL, emptyKeyring, serializeKeyring } from '../../../keyring/keyring.ts'
 import type { FieldPair, Keyring } from '../../../keyring/keyring.ts'
 import type { RotationSettings } from '../../../keyring/rotation.ts'
@@ -35,7 +35,7 @@ export interface KeyringResult {
   /** Why it cannot be used. The operator wrote nothing, and servers keep the last good keyring. */
   problem?: { reason: string; message: string }
   seen: SeenKeyVersion[]
-  fields: Pick<RememberedFields, 'served' | 'refused'>
+  fields: Pick<AddedFieldPairs, 'served' | 'refused'>
   recheckAt?: Date
 }
 
@@ -94,8 +94,8 @@ async function advance(
     written = keyring
   }
 
-  const remembered = rememberFields(startingPoint(written, seen, wanted, now), wanted.fields)
-  let keyring = remembered.keyring
+  const added = addFieldPairs(startingPoint(written, seen, wanted, now), wanted.fields)
+  let keyring = added.keyring
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     // The process that wrote this state may have been killed before it recorded the fingerprints.
     if (written) seen = await record(written, seen, [], wanted.realm, deps)
@@ -104,7 +104,7 @@ async function advance(
     const step = await advanceKeyring(keyring, { ...wanted.settings, now, liveReplicas, seen })
     keyring = step.keyring
     if (keyring === written) {
-      const { served, refused } = remembered
+      const { served, refused } = added
       const recheck = step.recheckAt && { recheckAt: step.recheckAt }
       return { keyring, isExternal: false, seen, fields: { served, refused }, ...recheck }
     }
@@ -180,7 +180,7 @@ async function record(
 /** The fields that can be served without writing the keyring: those whose pair it already holds. */
 function fieldsWithoutWrite(keyring: Keyring | undefined, wanted: FieldPair[]): KeyringResult['fields'] {
   if (!keyring) return { served: [], refused: [] }
-  const { served, refused } = rememberFields(keyring, wanted)
+  const { served, refused } = addFieldPairs(keyring, wanted)
   const held = new Set(keyring.fields.map(({ field }) => field))
   return { served: served.filter(({ field }) => held.has(field)), refused }
 }
