@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { accessLog } from './http/access_log.ts'
 import { ClientGone } from './http/body.ts'
 import { checkHead } from './http/guards.ts'
-import { commonHeaders, cors } from './http/headers.ts'
+import { responseHeaders } from './http/headers.ts'
 import { renderError } from './http/oauth_error.ts'
 import { routeRequests } from './http/router.ts'
 import type { RouterOptions } from './http/router.ts'
@@ -26,8 +26,7 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   const app = new Koa<RequestState>()
   const chain: HttpMiddleware[] = [
     accessLog(log, options.metrics),
-    commonHeaders(options.securityHeaders, options.isDraining),
-    cors,
+    responseHeaders(options.securityHeaders, options.isDraining),
     renderErrors,
     guardHead,
     ...routeRequests(options),

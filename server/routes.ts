@@ -27,6 +27,7 @@ interface Endpoint {
   /** In logs and metrics. */
   name: string
   method: 'GET' | 'POST'
+  /** `:realm` stands for the name of a realm, `{/auth}` for an optional prefix. */
   path: string
   body: BodyKind
   /** Refuses a request before its caller is authenticated. @throws OAuthError */
@@ -35,44 +36,31 @@ interface Endpoint {
   isPublic?: true
 }
 
-const REALM = '/realms/:realm'
+const REALM = '{/auth}/realms/:realm'
 const OIDC = `${REALM}/protocol/openid-connect`
+const USERINFO = `${OIDC}/userinfo`
+const OPENID_CONFIGURATION = '/auth/realms/:realm/.well-known/openid-configuration'
+const OAUTH_METADATA = '/.well-known/oauth-authorization-server/auth/realms/:realm'
 const GET_PUBLIC = { method: 'GET', body: 'none', caller: 'anyone', isPublic: true } as const
 const POST_FORM = { method: 'POST', body: 'form', caller: 'client' } as const
 const POST_JSON = { method: 'POST', body: 'json', caller: 'bearer' } as const
 
 /** Every endpoint of the server. */
 export function routes(deps: Deps): Route[] {
-  const withAndWithoutAuth: Route[] = [
+  return [
     { name: 'token', path: `${OIDC}/token`, ...POST_FORM, check: requestedGrant, action: token(deps) },
     { name: 'introspect', path: `${OIDC}/token/introspect`, ...POST_FORM, action: introspect(deps) },
     { name: 'logout', path: `${OIDC}/logout`, ...POST_FORM, action: logout(deps) },
     { name: 'revoke', path: `${OIDC}/revoke`, ...POST_FORM, action: revoke(deps) },
-    { name: 'userinfo', path: `${OIDC}/userinfo`, method: 'GET', body: 'none', caller: 'bearer', action: userinfo() },
-    {
-      name: 'userinfo',
-      path: `${OIDC}/userinfo`,
-      method: 'POST',
-      body: 'optional_form',
-      caller: 'bearer',
-      action: userinfo(),
-    },
+    { name: 'userinfo', path: USERINFO, method: 'GET', body: 'none', caller: 'bearer', action: userinfo() },
+    { name: 'userinfo', path: USERINFO, method: 'POST', body: 'optional_form', caller: 'bearer', action: userinfo() },
     { name: 'encrypt', path: `${OIDC}/encrypt`, ...POST_JSON, action: encrypt(deps) },
     { name: 'decrypt', path: `${OIDC}/decrypt`, ...POST_JSON, action: decrypt(deps) },
     { name: 'rewrap', path: `${OIDC}/rewrap`, ...POST_JSON, action: rewrap(deps) },
     { name: 'certs', path: `${OIDC}/certs`, ...GET_PUBLIC, action: certs() },
     { name: 'realm_info', path: REALM, ...GET_PUBLIC, action: realmInfo() },
-  ]
-  return [
-    ...withAndWithoutAuth,
-    ...withAndWithoutAuth.map((route) => ({ ...route, path: `/auth${route.path}` })),
     // Only under the issuer (RFC 8414 section 3): elsewhere the document would name another place than its own.
-    { name: 'discovery', path: `/auth${REALM}/.well-known/openid-configuration`, ...GET_PUBLIC, action: discovery() },
-    {
-      name: 'discovery',
-      path: `/.well-known/oauth-authorization-server/auth${REALM}`,
-      ...GET_PUBLIC,
-      action: discovery(),
-    },
+    { name: 'discovery', path: OPENID_CONFIGURATION, ...GET_PUBLIC, action: discovery() },
+    { name: 'discovery', path: OAUTH_METADATA, ...GET_PUBLIC, action: discovery() },
   ]
 }

@@ -21,7 +21,7 @@ export class ClientGone extends Error {
 }
 
 const NO_FORM: Form = Object.freeze(Object.create(null))
-const NO_BODY: Body = Object.freeze({ form: NO_FORM, json: undefined })
+export const NO_BODY: Body = Object.freeze({ form: NO_FORM, json: undefined })
 
 const FORM = bodyReader('application/x-www-form-urlencoded', 64 * 1024)
 const JSON_TEXT = bodyReader('application/json', 1024 * 1024)
@@ -30,8 +30,8 @@ const JSON_TEXT = bodyReader('application/json', 1024 * 1024)
  * Reads the body of a request. Memory stays within the limit of its kind; the listener bounds the time.
  * @throws OAuthError 415, 413, 400 for bytes that are no UTF-8 and for a malformed form; ClientGone
  */
-export async function readBody(ctx: Context, kind: BodyKind): Promise<Body> {
-  if (kind === 'none' || (kind === 'optional_form' && !hasBody(ctx.req))) return NO_BODY
+export async function readBody(ctx: Context, kind: Exclude<BodyKind, 'none'>): Promise<Body> {
+  if (kind === 'optional_form' && !hasBody(ctx.req)) return NO_BODY
   if (kind === 'json') return { form: NO_FORM, json: await JSON_TEXT.read(ctx) }
   // An empty form needs no type: the error names the field that is missing.
   if (!hasBody(ctx.req) && ctx.req.headers['content-type'] === undefined) return NO_BODY

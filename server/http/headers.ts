@@ -12,33 +12,31 @@ export function securityHeaders(isHttps: boolean): Readonly<Record<string, strin
   return isHttps ? { ...SECURITY_HEADERS, 'Strict-Transport-Security': 'max-age=31536000' } : SECURITY_HEADERS
 }
 
-/** Sets the security headers and Cache-Control: caches may store public documents for five minutes, and nothing else. */
-export function commonHeaders(always: Readonly<Record<string, string>>, isDraining: () => boolean): HttpMiddleware {
-  return async (ctx, next) => {
-    ctx.set(always)
-    await next()
-    // A draining server closes each connection with its next answer.
-    if (isDraining()) ctx.set('Connection', 'close')
-    if (ctx.state.isPublic && ctx.status === 200) {
-      ctx.set('Cache-Control', 'public, max-age=300')
-    } else {
-      ctx.set('Cache-Control', 'no-store')
-      ctx.set('Pragma', 'no-cache')
-    }
-  }
-}
-
 const ORIGIN = /^https?:\/\/[a-z0-9._:[\]-]{1,504}$/
 
 /** Headers of an answer that a page of any origin may read; it holds nothing of a user. */
 const ANY_ORIGIN: Readonly<Record<string, string>> = { 'Access-Control-Allow-Origin': '*' }
 
-/** Lets pages of other origins read public answers, and the answers to an authenticated client that lists the origin. */
-export const cors: HttpMiddleware = async (ctx, next) => {
-  await next()
-  const { isPublic, client } = ctx.state
-  const headers = isPublic ? ANY_ORIGIN : clientOriginHeaders(ctx.req.headers.origin, client)
-  if (headers) ctx.set(headers)
+/**
+ * Sets the security headers, Cache-Control (caches may store public documents for five minutes, and nothing else) and
+ * CORS: pages of other origins may read public answers, and the answers to an authenticated client that lists the origin.
+ */
+export function responseHeaders(always: Readonly<Record<string, string>>, isDraining: () => boolean): HttpMiddleware {
+  return async (ctx, next) => {
+    ctx.set(always)
+    await next()
+    const { isPublic, client } = ctx.state
+    // A draining server closes each connection with its next answer.
+    if (isDraining()) ctx.set('Connection', 'close')
+    if (isPublic && ctx.status === 200) {
+      ctx.set('Cache-Control', 'public, max-age=300')
+    } else {
+      ctx.set('Cache-Control', 'no-store')
+      ctx.set('Pragma', 'no-cache')
+    }
+    const cors = isPublic ? ANY_ORIGIN : clientOriginHeaders(ctx.req.headers.origin, client)
+    if (cors) ctx.set(cors)
+  }
 }
 
 /** An origin is compared as a whole; `null`, which any sandboxed page may send, never matches. */
@@ -54,7 +52,7 @@ function clientOriginHeaders(
   }
 }
 
-/** A preflight names no client, so every origin gets an answer; `cors` decides whether the page reads the real one. */
+/** A preflight names no client, so every origin gets an answer; the answer to the real request decides. */
 export function preflightHeaders(
   origin: string | undefined,
   { methods, isPublic }: { methods: string; isPublic: boolean },

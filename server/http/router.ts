@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import type { Realms, ServedRealm } from '../realms/realms.ts'
 import type { Route } from '../routes.ts'
 import { authenticateBearer } from '../tokens/bearer.ts'
-import { readBody } from './body.ts'
+import { NO_BODY, readBody } from './body.ts'
 import { preflightHeaders } from './headers.ts'
 import { readTarget } from './guards.ts'
 import { OAuthError } from './oauth_error.ts'
@@ -30,20 +30,22 @@ interface Path {
 }
 
 /**
- * Finds the route of a request and answers it. @koa/router compares letter by letter: no other case, no trailing slash.
- * The realm's name is taken as it was sent, because the router would decode it.
+ * Finds the route of a request and answers it. The patterns are regular expressions: @koa/router would find a path in
+ * another letter case or with a trailing slash too. The realm's name is the capture, which the router does not decode.
  */
 export function routeRequests({ routes, deps, addressOf }: RouterOptions): HttpMiddleware[] {
-  const router = new Router<RequestState>({ sensitive: true, strict: true })
+  const router = new Router<RequestState>()
   const paths = new Map<unknown, Path>()
-  for (const [path, atPath] of Map.groupBy(routes, pattern)) {
-    paths.set(path, describePath(atPath))
+  for (const [path, atPath] of Map.groupBy(routes, ({ path }) => path)) {
+    const pattern = patternOf(path)
+    paths.set(pattern, describePath(atPath))
     for (const route of atPath) {
-      router.register(path, [route.method], async (ctx: RouterContext<RequestState>) => {
+      const handle = async (ctx: RouterContext<RequestState>): Promise<void> => {
         ctx.state.routeName = route.name
         ctx.state.isPublic = route.isPublic ?? false
         sendAnswer(ctx, await answerRoute(ctx, route, deps, addressOf))
-      })
+      }
+      router.register(pattern, [route.method], handle, { pathAsRegExp: true })
     }
   }
 
@@ -68,9 +70,10 @@ export function routeRequests({ routes, deps, addressOf }: RouterOptions): HttpM
   return [useSentPath, router.routes(), refuseUnrouted]
 }
 
-/** An empty name is an unknown realm rather than an unknown path, so the parameter may be empty. */
-function pattern({ path }: Route): string {
-  return path.replace(':realm', '{:realm}')
+/** Compared letter by letter. An empty name is an unknown realm rather than an unknown path. */
+function patternOf(path: string): RegExp {
+  const escaped = path.replaceAll('.', '\\.')
+  return new RegExp(`^${escaped.replace('{/auth}', '(?:/auth)?').replace(':realm', '([^/]*)')}$`)
 }
 
 function describePath(routes: readonly Route[]): Path {
@@ -91,7 +94,7 @@ async function answerRoute(
 ): Promise<HttpAnswer> {
   const realm = await findRealm(deps.realms, ctx.captures?.[0] ?? '', route)
   ctx.state.realm = realm
-  const { form, json } = await readBody(ctx, route.body)
+  const { form, json } = route.body === 'none' ? NO_BODY : await readBody(ctx, route.body)
   const request: HttpRequest = {
     realm,
     authorization: ctx.req.headers.authorization,
