@@ -18,7 +18,7 @@ export interface SharedStatementOptions<Question, Answer> {
 /** A larger statement would delay the ones behind it. */
 const MAX_QUESTIONS = 100
 /** More than one, so that a statement that waits for a lock does not delay the others; few, so that they are shared. */
-const MAX_IN_FLIGHT = 3
+const MAX_IN_FLIGHT = 2
 /** As long as a query waits for a connection of the pool. */
 const PATIENCE_MILLIS = 2_000
 

@@ -29,7 +29,7 @@ export async function authenticateBearer(request: HttpRequest, deps: VerifyDeps)
 export function bearerToken(request: InRealm & Pick<HttpRequest, 'authorization' | 'form' | 'query'>): string {
   const inHeader = tokenOfHeader(request.authorization)
   const inForm = request.form.access_token
-  if (new URLSearchParams(request.query).has('access_token')) {
+  if (request.query !== '' && new URLSearchParams(request.query).has('access_token')) {
     throw malformed(request, 'The access token must not be in the query')
   }
   if (inHeader !== undefined && inForm !== undefined) {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { JwsKey } from '../../keyring/jws.ts'
 import type { AccessTokenClaims } from './claims.ts'
@@ -35,5 +35,5 @@ export function createVerifiedTokens(now: () => Date, max: number = MAX_TOKENS):
 
 /** The key of a token; the token itself is not stored. Hashed as UTF-8: in latin1, U+0142 would have the digest of "B". */
 export function tokenDigest(token: string): string {
-  return createHash('sha256').update(token, 'utf8').digest('base64')
+  return hash('sha256', token, 'base64')
 }

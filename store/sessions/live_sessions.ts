@@ -66,7 +66,7 @@ export async function findLiveSessions(db: Db, keys: SessionKey[], now: Date): P
     values: [keys.map(({ realm }) => realm), keys.map(({ sid }) => sid), now],
   })
   const found: (LiveSession | undefined)[] = keys.map(() => undefined)
-  for (const { ord, ...row } of rows) found[ord - 1] = toLiveSession(row)
+  for (const row of rows) found[row.ord - 1] = toLiveSession(row)
   return found
 }
 
@@ -75,11 +75,14 @@ interface LiveSessionRow extends Omit<LiveSession, 'user'>, Omit<SessionUser, 's
   subject: string | null
 }
 
+/** Names each member: copying the rest of an object costs several times as much, and each request pays for it. */
 function toLiveSession(row: LiveSessionRow): LiveSession {
-  const { subject, username, email, emailVerified, firstName, lastName, enabled, subjectPinned, ...session } = row
-  if (subject === null) return { ...session, user: null }
-  return {
-    ...session,
-    user: { subject, username, email, emailVerified, firstName, lastName, enabled, subjectPinned },
-  }
+  const { realm, sid, clientId, requestedScope, authTime, expiresAt, ended, generation, grantedRoles } = row
+  const user = row.subject === null ? null : toSessionUser(row, row.subject)
+  return { realm, sid, clientId, requestedScope, authTime, expiresAt, ended, generation, user, grantedRoles }
+}
+
+function toSessionUser(row: LiveSessionRow, subject: string): SessionUser {
+  const { username, email, emailVerified, firstName, lastName, enabled, subjectPinned } = row
+  return { subject, username, email, emailVerified, firstName, lastName, enabled, subjectPinned }
 }
