@@ -103,7 +103,8 @@ export function startDeps({ config, pool, keyringSource, replicaId, now, log }: 
     now,
     log,
     realms: createRealms({ pool, baseUrl: config.baseUrl, mirror, isFresh, keyringOf: keyrings.get }),
-    findLiveSession: shareStatements({ ask: (keys) => findLiveSessions(pool, keys, now()) }),
+    // A read waits for no row lock, so two statements are enough.
+    findLiveSession: shareStatements({ ask: (keys) => findLiveSessions(pool, keys, now()), maxInFlight: 2 }),
     rotateSession: shareStatements({
       ask: (rotations) => rotateSessions(pool, rotations),
       keyOf: ({ realm, sid }) => `${realm} ${sid}`,

@@ -11,6 +11,8 @@ export interface SharedStatementOptions<Question, Answer> {
   ask: (questions: Question[]) => Promise<Answer[]>
   /** Questions of one key never share a statement, because each must see what the one before changed. */
   keyOf?: (question: Question) => string
+  /** Statements at a time: fewer of them share more questions. */
+  maxInFlight?: number
   /** After a failed statement, questions that have waited longer than this fail as well. */
   patienceMillis?: number
 }
@@ -18,7 +20,7 @@ export interface SharedStatementOptions<Question, Answer> {
 /** A larger statement would delay the ones behind it. */
 const MAX_QUESTIONS = 100
 /** More than one, so that a statement that waits for a lock does not delay the others; few, so that they are shared. */
-const MAX_IN_FLIGHT = 2
+const MAX_IN_FLIGHT = 3
 /** As long as a query waits for a connection of the pool. */
 const PATIENCE_MILLIS = 2_000
 
@@ -31,6 +33,7 @@ const PATIENCE_MILLIS = 2_000
 export function shareStatements<Question, Answer>({
   ask,
   keyOf,
+  maxInFlight = MAX_IN_FLIGHT,
   patienceMillis = PATIENCE_MILLIS,
 }: SharedStatementOptions<Question, Answer>): (question: Question) => Promise<Answer> {
   let waiting: Waiting<Question, Answer>[] = []
@@ -38,7 +41,7 @@ export function shareStatements<Question, Answer>({
   let isScheduled = false
 
   function schedule(): void {
-    if (isScheduled || inFlight >= MAX_IN_FLIGHT || waiting.length === 0) return
+    if (isScheduled || inFlight >= maxInFlight || waiting.length === 0) return
     isScheduled = true
     // One statement for the requests that arrived in this turn of the event loop.
     setImmediate(() => {
