@@ -179,8 +179,8 @@ function countDecisions(
     resolved: current === undefined || current.resolvedAt !== undefined,
   })
   const grant = current?.serving?.generation === generation && current.serving.governed ? current.serving : undefined
-  const startsOver = current?.resolvedAt === undefined ? undefined : current.startsOver
-  const approvers = grant?.approvers ?? (startsOver ? [] : votes.approvers)
+  const noneCounts = whyNoneCounts(granted, generation)
+  const approvers = grant?.approvers ?? (noneCounts ? [] : votes.approvers)
   const approved = new Set(approvers.map(nameKey))
   const denied = new Set(votes.deniedBy.map(nameKey))
   const uncounted = new Map(votes.uncounted.map(({ approver, reason }) => [nameKey(approver), reason]))
@@ -195,20 +195,31 @@ function countDecisions(
       const first = decisions.find((one) => covers(one, assignment) && nameKey(one.approver) === key)
       return first === decision ? undefined : `counts once, with that of ${first?.approver}`
     }
-    if (startsOver) return startsOver
+    if (noneCounts) return noneCounts
     return uncounted.get(key) ?? 'the operator has not checked it yet'
   }
   return { approvers, whyNotCounted }
 }
 
+/** Why no approval of this generation counts; undefined when approvals count. */
+function whyNoneCounts(granted: Granted | undefined, generation: number): string | undefined {
+  if (granted?.resolvedAt !== undefined && granted.generation === generation) return granted.startsOver
+  // The cluster was restored from a backup, and the operator has seen a later generation.
+  return granted && granted.generation > generation ? 'DecisionUnproven' : undefined
+}
+
+/** The reasons of Ready with which the operator reports a count of approvals in a gap without required enforcement. */
+const COUNTED_IN_GAP = new Set(['PendingApproval', 'QuorumNotReached', 'DecidedTooEarly'])
+
 /**
  * In a gap, the operator marks unproven approvals in `status.granted`. Where enforcement is not required, it counts them
- * as long as the gap lasts; where it is required, it says ApprovalNotEnforced.
+ * as long as the gap lasts; where it is required, it says ApprovalNotEnforced. Another reason (a role is missing, the
+ * request has expired) does not tell which of the two applies: then marked approvals do not count.
  */
 function enforcementOf(realm: RealmObject | undefined, ready: { reason: string } | undefined): Enforcement {
   const condition = realm?.status?.conditions?.find(({ type }) => type === 'ApprovalEnforced')
   const isGap = condition?.status === 'False' && !['Development', 'Unchecked'].includes(condition.reason)
-  if (isGap && ready && ready.reason !== 'ApprovalNotEnforced') return { mode: 'gap', required: false }
+  if (isGap && ready && COUNTED_IN_GAP.has(ready.reason)) return { mode: 'gap', required: false }
   return { mode: condition?.reason === 'Unchecked' ? 'unchecked' : 'enforced', required: true }
 }
 

@@ -113,7 +113,7 @@ function needsLiveCheck({ newDecisions, audit }: DecisionResult): boolean {
 
 function assignmentOf({ metadata, spec }: RoleAssignmentResource): Assignment {
   const { uid, generation, namespace, name, deletionTimestamp } = metadata
-  return { uid, generation, namespace, name, deleting: deletionTimestamp !== undefined, ...spec }
+  return { ...spec, uid, generation, namespace, name, deleting: deletionTimestamp !== undefined }
 }
 
 function realmOf(realm: RealmForResource): RealmForAssignment {

@@ -86,6 +86,29 @@ const rows: Row[] = [
     'DecisionUnproven',
   ],
   [
+    'an approval in a gap, with enforcement required, after a role was removed from the realm',
+    (w) => {
+      w.enforcement = { mode: 'gap', required: true }
+      approve(w, 'bob')
+      reconcile(w)
+      w.realm = { ...w.realm, roles: [] }
+    },
+    0,
+    'DecisionUnproven',
+  ],
+  [
+    'an approval of a generation older than the stored one',
+    (w) => {
+      const { generation } = w.assignment
+      edit(w, {})
+      reconcile(w)
+      w.assignment = { ...w.assignment, generation }
+      approve(w, 'bob')
+    },
+    0,
+    'DecisionUnproven',
+  ],
+  [
     'an approval in a gap, without enforcement required',
     (w) => ((w.enforcement = { mode: 'gap', required: false }), approve(w, 'bob')),
     1,
