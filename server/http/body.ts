@@ -58,6 +58,8 @@ function bodyReader(mediaType: string, limit: number): { read(ctx: Context): Pro
     async read(ctx) {
       const { req } = ctx
       checkContent(req.headers, mediaType)
+      // Not left to co-body, which reads the length as 32 bits: 4 GiB count as 0 bytes.
+      if (declaredLength(req) > limit) throw await tooLarge(req, limit)
       // The guard has read them; the parser finds them in the one spelling that it knows.
       req.headers['content-type'] = mediaType
       if (req.headers['content-encoding'] !== undefined) req.headers['content-encoding'] = 'identity'
@@ -91,9 +93,17 @@ async function readFailure(error: unknown, req: IncomingMessage, limit: number):
   if (!(error instanceof Error)) return error
   const code = 'type' in error ? error.type : 'code' in error ? error.code : undefined
   if (CONNECTION_ENDED.has(String(code))) return new ClientGone('the connection ended inside a body', { cause: error })
-  if (code !== 'entity.too.large') return error
+  return code === 'entity.too.large' ? tooLarge(req, limit) : error
+}
+
+async function tooLarge(req: IncomingMessage, limit: number): Promise<OAuthError> {
   await dropBody(req)
   return new OAuthError('request_too_large', `The body is over ${limit} bytes`, { headers: { Connection: 'close' } })
+}
+
+/** Bytes; 0 without the header, as for a chunked body. */
+function declaredLength({ headers }: IncomingMessage): number {
+  return Number(headers['content-length'] ?? 0)
 }
 
 /** How much of a refused body is read and dropped, so that its sender gets to read the answer. */
@@ -102,8 +112,7 @@ const MAX_DROP_MILLIS = 2_000
 
 /** Reads on without keeping a byte, up to a bound; then the answer is sent and the connection closed. */
 function dropBody(req: IncomingMessage): Promise<void> {
-  const declared = Number(req.headers['content-length'] ?? 0)
-  if (declared > MAX_DROPPED_BYTES || req.complete) return Promise.resolve()
+  if (declaredLength(req) > MAX_DROPPED_BYTES || req.complete) return Promise.resolve()
   return new Promise((resolve) => {
     let dropped = 0
     const stop = (): void => {

@@ -175,6 +175,15 @@ describe('row 7, 8: the size of a body', () => {
     expect(answer).toMatchObject(tooLarge)
   })
 
+  test.for(['17000000', '4294967296', '9007199254740993'])(
+    'a Content-Length of %s is refused before a byte of the body',
+    async (length) => {
+      const { socket, closed } = openRaw(server.url)
+      socket.write(`POST ${TOKEN} HTTP/1.1\r\nHost: x\r\n${formHeaders(`Content-Length: ${length}`)}\r\n`)
+      expect(statusOf(await closed)).toBe(413)
+    },
+  )
+
   test('chunks without end', async () => {
     const { socket, closed } = openRaw(server.url)
     socket.write(`POST ${TOKEN} HTTP/1.1\r\nHost: x\r\n${formHeaders('Transfer-Encoding: chunked')}\r\n`)
