@@ -48,7 +48,7 @@ function addDecision(command: Command, decision: 'Approved' | 'Denied'): void {
     .argument('[name...]', 'names of RoleAssignments')
     .option('--comment <text>', 'comment to store with the decision')
     .option('-y, --yes', 'do not ask; refuse RoleAssignments that change in the meantime')
-    .option('--seen <version>', 'refuse unless this is still the version that "show" prints as seen; cluster only')
+    .option('--seen <version>', 'refuse unless this is still the version that "show" prints as seen')
     .option('--no-wait', 'do not wait until the operator has reconciled the decision')
   addDecisionOptions(command).action(async (names: string[], flags: DecideFlags) => {
     requireNamesOrSelector(names, flags)

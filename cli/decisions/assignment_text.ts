@@ -1,5 +1,6 @@
-import type { AssignmentRow } from './assignment_row.ts'
 import { columns } from '../dev/ready_table.ts'
+import { seenVersion } from './approval.ts'
+import type { AssignmentRow } from './assignment_row.ts'
 
 /** The table that `pending` prints. */
 export function pendingText(rows: AssignmentRow[]): string {
@@ -23,9 +24,8 @@ export function assignmentText(row: AssignmentRow, place: 'cluster' | 'directory
   const { change, realm, decisions } = row
   const facts = [
     ['RoleAssignment', `${row.namespace}/${row.name}, generation ${row.generation}, ${ageOf(row.ageSeconds)} old`],
-    ...(place === 'cluster'
-      ? [['seen', seenVersion(row)]]
-      : [['in', row.file === undefined ? 'no file' : `${row.file}:${row.line ?? 1}`]]),
+    ['seen', seenVersion(row)],
+    ...(place === 'cluster' ? [] : [['in', row.file === undefined ? 'no file' : `${row.file}:${row.line ?? 1}`]]),
     ['realm', `${realm.namespace}/${realm.name}`],
     ['subject', subjectOf(row)],
     ['requested by', place === 'cluster' ? requesterInCluster(row) : row.requestedBy],
@@ -52,11 +52,6 @@ export function assignmentText(row: AssignmentRow, place: 'cluster' | 'directory
 
 function subjectOf({ subject }: AssignmentRow): string {
   return `${subject.kind.toLowerCase()}/${subject.name}`
-}
-
-/** The version that a decision covers, for `--seen`. A re-created object has the same generations, so it has the uid. */
-export function seenVersion({ generation, uid }: AssignmentRow): string {
-  return `${generation}/${uid}`
 }
 
 function requesterOf({ requestedBy, submittedBy }: AssignmentRow): string {

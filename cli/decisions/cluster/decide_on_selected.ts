@@ -6,8 +6,9 @@ import { decideInCluster } from './decide_in_cluster.ts'
 import type { DecidedInCluster, Decision } from './decide_in_cluster.ts'
 import { readUserName } from '../../cluster.ts'
 import type { Cluster } from '../../cluster.ts'
-import { isPlainError, PlainError } from '../../../process/plain_error.ts'
-import { assignmentText, seenVersion } from '../assignment_text.ts'
+import { isPlainError } from '../../../process/plain_error.ts'
+import { requireSeen } from '../approval.ts'
+import { assignmentText } from '../assignment_text.ts'
 import { awaitResult } from '../await_result.ts'
 import { resourceName } from '../options.ts'
 import type { DecideFlags } from '../options.ts'
@@ -30,13 +31,7 @@ export async function decideOnSelected(
     return false
   }
 
-  const other = selected.find(({ row }) => flags.seen !== undefined && seenVersion(row) !== flags.seen)
-  if (other) {
-    throw new PlainError(
-      `RoleAssignment ${other.row.namespace}/${other.row.name} is ${seenVersion(other.row)} now, not the version in --seen: ` +
-        'review it again (realmkeeper show)',
-    )
-  }
+  for (const { row } of selected) requireSeen(row, flags.seen)
 
   let isStopped = false
   const isAsking = flags.yes !== true && process.stdin.isTTY && process.stderr.isTTY

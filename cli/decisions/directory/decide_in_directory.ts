@@ -11,7 +11,7 @@ import { readManifest } from '../../../operator/source/directory/manifests/manif
 import type { ResourceManifest } from '../../../operator/source/directory/manifests/manifest.ts'
 import { isObject } from '../../../crds/validation/defaulting.ts'
 import { PlainError } from '../../../process/plain_error.ts'
-import { approvalEntry } from '../approval.ts'
+import { approvalEntry, requireSeen } from '../approval.ts'
 import { getAssignment, getWritten, heldState } from './directory_assignments.ts'
 import type { WrittenAssignment } from './directory_assignments.ts'
 import { withFileLocked } from './lock_file.ts'
@@ -27,6 +27,8 @@ export interface DecideOptions {
   approver: string
   decision: 'Approved' | 'Denied'
   comment?: string | undefined
+  /** The only version to decide on, as `show` prints it. */
+  seen?: string | undefined
   now: Date
 }
 
@@ -54,6 +56,7 @@ export async function decideInDirectory(options: DecideOptions): Promise<Decided
   return withFileLocked(realpathSync(before.file), async () => {
     const held = getAssignment(heldState(options.stateDir), options)
     const written = await getWritten(options.directory, held)
+    requireSeen(held, options.seen)
     refuseStale(held, written)
     const entry = approvalEntry(held, options, options.now)
     const isNew = changesDecisions(held, written.manifest, entry)

@@ -13,7 +13,7 @@ export async function decideOnNamed(
   served: ServedDirectory,
   names: readonly string[],
   { approver, decision }: Pick<DecideOptions, 'approver' | 'decision'>,
-  { namespace, comment, output, wait }: DecideFlags,
+  { namespace, comment, seen, output, wait }: DecideFlags,
 ): Promise<void> {
   const done = `${decision.toLowerCase()} by ${approver}`
   const rows: AssignmentRow[] = []
@@ -21,7 +21,7 @@ export async function decideOnNamed(
     const key = { ...served, namespace, name }
     const read = () => readAssignment({ ...key, now: new Date() })
     const before = await read()
-    const decided = await decideInDirectory({ ...key, approver, decision, comment, now: new Date() })
+    const decided = await decideInDirectory({ ...key, approver, decision, comment, seen, now: new Date() })
     const isRecorded = decided.outcome === 'recorded'
     const what = `${decided.namespace}/${decided.name}`
     if (output === 'name') console.log(resourceName(decided))

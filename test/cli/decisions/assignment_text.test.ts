@@ -38,6 +38,7 @@ test('pending is a table', () => {
 
 test('show prints what an approval changes and which decisions count', () => {
   const text = assignmentText(row)
+  expect(text).toMatch(/^seen +3\/u$/m)
   expect(text).toMatch(/^adds +admin, reader$/m)
   expect(text).toMatch(/^removes +writer$/m)
   expect(text).toMatch(/^ends +1d after it is granted$/m)

@@ -138,7 +138,11 @@ describe('while it runs', { timeout: MINUTE }, () => {
   })
 
   test('its audit log is listed and verified with --dir only', async () => {
-    const approved = await command('approve', 'alice-realm-admin', '-n', 'quickstart', '--dir', MANIFESTS, '--as=ann')
+    const approve = ['approve', 'alice-realm-admin', '-n', 'quickstart', '--dir', MANIFESTS, '--as=ann']
+    const refused = await command(...approve, '--seen', '1/another')
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('not the version in --seen')
+    const approved = await command(...approve)
     expect(approved.stdout + approved.stderr).toContain('quickstart/alice-realm-admin approved by ann')
     const listed = await command('audit', '--dir', MANIFESTS, '--assignment=alice-realm-admin')
     expect(listed.code).toBe(0)

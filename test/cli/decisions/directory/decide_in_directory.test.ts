@@ -93,6 +93,19 @@ test('Approved may become Denied, and only an edit reverses Denied', async () =>
   expect(seen(world)).toEqual(['ann Approved 2'])
 })
 
+test('with `seen`, only that version is decided on', async () => {
+  const world = await worldWithRequests()
+  const { uid } = world.source().get(key('RoleAssignment', 'readers'))?.metadata ?? {}
+  const decide = (version: string) => decideInDirectory(options(world, { seen: version }))
+  await expect(decide('1/another')).rejects.toThrow(`RoleAssignment default/readers is 1/${uid} now`)
+
+  world.write(FILE, TEXT.replace('roles: [reader]', 'roles: [reader, writer]'))
+  await world.eventually(() => world.source().get(key('RoleAssignment', 'readers'))?.metadata.generation === 2)
+  await expect(decide(`1/${uid}`)).rejects.toThrow(`is 2/${uid} now, not the version in --seen`)
+  expect(readFileSync(join(world.directory, FILE), 'utf8')).not.toContain('approver')
+  expect(await decide(`2/${uid}`)).toMatchObject({ outcome: 'recorded', generation: 2 })
+})
+
 test('a repeated decision changes nothing', async () => {
   const world = await worldWithRequests()
   await decideInDirectory(options(world))
