@@ -8,7 +8,7 @@ import { ApiError, isStatus } from '../../kubernetes/api_error.ts'
 import type { ApiObject } from '../../kubernetes/api_object.ts'
 import { CRDS_PATH, kindPath, objectPath } from '../source/cluster/api_names.ts'
 import { listAll } from '../../kubernetes/list_all.ts'
-import { receive } from '../source/cluster/received_object.ts'
+import { receive, trimmed } from '../source/cluster/received_object.ts'
 import { createReflector } from '../../kubernetes/reflector.ts'
 import type { Sink } from '../../kubernetes/reflector.ts'
 import { ResourceConflict } from '../source/resource_source.ts'
@@ -47,7 +47,7 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
       const path = kindPath('RoleAssignment', namespace)
       const objects =
         limit === undefined
-          ? (await listAll(client, { path })).objects
+          ? (await listAll(client, { path }, trimmed)).objects
           : (await client.list({ method: 'GET', path, query: { limit } })).items
       found.push(...objects.map(assignmentOf))
       if (limit !== undefined && found.length >= limit) break
