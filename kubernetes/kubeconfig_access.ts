@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { dirname, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import { ApiAccessError, emptyTokenFile } from './access.ts'
@@ -98,8 +99,12 @@ function loadFile(config: KubeConfig, file: string): void {
     if (!loaded || !user?.tokenFile) continue
     const tokenFile = resolve(dirname(file), user.tokenFile)
     // As in client-go, a token file wins over a token.
-    Object.assign(loaded, { token: undefined, authProvider: { name: 'tokenFile', config: { tokenFile } } })
+    Object.assign(loaded, { token: undefined, authProvider: fileProvider(tokenFile) })
   }
+}
+
+function fileProvider(tokenFile: string) {
+  return { name: 'tokenFile', config: { tokenFile } }
 }
 
 /** The file that holds the token of the current user, of a kubeconfig or of a pod's ServiceAccount. */
@@ -117,9 +122,11 @@ function unattendedRefusal(config: KubeConfig): string | undefined {
     return 'insecure-skip-tls-verify: keys are not fetched from an API server whose certificate is not checked'
   }
   if (cluster.proxyUrl !== undefined) return 'proxy-url is not supported here'
+  // Other providers may have a token file too, and start a program.
+  const isTokenFile = isDeepStrictEqual(user.authProvider, fileProvider(tokenFileOf(config) ?? ''))
   const used = {
     exec: user.exec,
-    'auth-provider': tokenFileOf(config) ? undefined : user.authProvider,
+    'auth-provider': isTokenFile ? undefined : user.authProvider,
     username: user.username,
   }
   const unsupported = Object.entries(used).find(([, value]) => value !== undefined && value !== null)?.[0]

@@ -84,6 +84,11 @@ describe('for a process that runs unattended', () => {
     ['a proxy', { cluster: { 'proxy-url': 'http://proxy' } }, /proxy-url/],
     ['a program to log in with', { user: { exec: { command: 'login' } } }, /exec is not supported/],
     ['an auth provider', { user: { 'auth-provider': { name: 'gcp' } } }, /auth-provider is not supported/],
+    [
+      'an auth provider with a token file',
+      { user: { 'auth-provider': { name: 'gcp', config: { tokenFile: 'token', 'cmd-path': 'login' } } } },
+      /auth-provider is not supported/,
+    ],
     ['a password', { user: { username: 'me', password: 'hunter2' } }, /username is not supported/],
     ['a token file that is missing', { user: { tokenFile: 'nowhere' } }, /ENOENT: no such file.*nowhere/],
   ])('refused: %s', async ([, parts, message]) => {
