@@ -91,7 +91,7 @@ export interface Reflector {
 }
 
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
-/** After so many failed tries to open a watch where the last one ended, everything is listed again. */
+/** After more failed tries than this to open a watch where the last one ended, everything is listed again. */
 const MAX_FAILED_OPENS = 4
 
 export function createReflector(options: ReflectorOptions): Reflector {
@@ -166,6 +166,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
       signal: AbortSignal.any([signal, round.signal]),
       onOpen() {
         openedAt = clock.now()
+        failedOpens = 0
       },
       async onEvents(events) {
         await take(events)
@@ -173,8 +174,9 @@ export function createReflector(options: ReflectorOptions): Reflector {
       },
     })
     if (end === 'stalled') return stalled()
+    if (openMillis() >= timings.healthyMillis) failuresInARow = 0
     // Prevents a loop without a pause when the API server keeps ending watches at once.
-    if (!received && openMillis() < timings.healthyMillis) throw unreachable(`watch ${path}`, 'it ended at once')
+    else if (!received) throw unreachable(`watch ${path}`, 'it ended at once')
   }
 
   async function take(events: WatchEvent[]): Promise<void> {

@@ -29,7 +29,7 @@ const MAX_EVENT_LENGTH = 8 * 1024 * 1024
 
 /**
  * One watch, from its opening to its end. Resolves with how it ended; rejects with ApiError when it was refused or
- * broke, and with status 410 for every ERROR event, because the events that it should have brought are lost.
+ * broke, and with status 410 for every ERROR or unknown event, because the events that it should have brought are lost.
  */
 export async function watchOnce(options: WatchOptions): Promise<'closed' | 'stalled'> {
   const { client, request, resourceVersion, timeoutSeconds, stallMillis, clock } = options
@@ -89,7 +89,11 @@ function eventOf(line: string, name: string): WatchEvent {
     throw new ApiError(message, { status: 410, reason, retryAfterMillis })
   }
   const isKnown = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK'
-  if (!isKnown || !object?.metadata?.resourceVersion)
-    throw new Error(`unexpected event of type ${JSON.stringify(type)}`)
+  if (!isKnown || !object?.metadata?.resourceVersion) {
+    throw new ApiError(`${name}: unexpected event of type ${JSON.stringify(type)}`, {
+      status: 410,
+      reason: 'Unexpected',
+    })
+  }
   return { type, object }
 }
