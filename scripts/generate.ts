@@ -12,7 +12,7 @@ import { typesOf } from './generate/types.ts'
 const root = join(import.meta.dirname, '..')
 
 /** Every generated file by its path in the checkout. */
-export async function generatedFiles(): Promise<Map<string, string>> {
+async function generatedFiles(): Promise<Map<string, string>> {
   const files = new Map<string, string>()
   for (const kind of KIND_NAMES) {
     const schema = kindSchema(kind)!
