@@ -6,7 +6,7 @@ import { NoAnswer, ReadForbidden } from './policy_access.ts'
 import type { PolicyAccess, PolicyName, PolicyObject, ProbeResult } from './policy_access.ts'
 
 /** The policy that refuses decisions of accounts that may not decide. */
-export const DECISIONS_POLICY = 'realmkeeper-roleassignment-decisions'
+const DECISIONS_POLICY = 'realmkeeper-roleassignment-decisions'
 
 const CRD = 'roleassignments.realmkeeper.io'
 

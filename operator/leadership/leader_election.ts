@@ -14,7 +14,7 @@ export interface LeaseTimes {
   retryMillis: number
 }
 
-export const LEASE_TIMES: LeaseTimes = { durationSeconds: 15, renewDeadlineMillis: 10_000, retryMillis: 2_000 }
+const LEASE_TIMES: LeaseTimes = { durationSeconds: 15, renewDeadlineMillis: 10_000, retryMillis: 2_000 }
 
 export interface ElectionOptions {
   lease: LeaseClient

@@ -12,7 +12,7 @@ import { ResourceConflict } from '../../source/resource_source.ts'
 import type { SecretAccess, SecretName } from '../../source/resource_source.ts'
 
 /** The Role that servers are bound to; its `resourceNames` are the keyring Secrets that they may read. */
-export const KEYRING_ROLE = 'realmkeeper-keyrings'
+const KEYRING_ROLE = 'realmkeeper-keyrings'
 
 /** Keeps the Role up to date. A failed write is logged and repeated with the next call; it fails no reconcile. */
 export interface KeyringRole {
