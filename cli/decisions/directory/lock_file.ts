@@ -6,7 +6,7 @@ import { tryLock } from '../../../process/lock_file.ts'
 import { PlainError } from '../../../process/plain_error.ts'
 
 const WAIT_MILLIS = 20
-const MAX_WAITS = 500
+const MAX_WAIT_MILLIS = 10_000
 
 /**
  * Runs something while no other process of this user changes the same file, so that two decisions at the same time do
@@ -14,9 +14,14 @@ const MAX_WAITS = 500
  * PlainError when it waits too long.
  * @param file its real path, without symbolic links
  */
-export async function withFileLocked<Result>(file: string, run: () => Promise<Result>): Promise<Result> {
-  const path = join(tmpdir(), `realmkeeper-${process.getuid?.() ?? 'user'}-${digestOf(file).slice(0, 32)}.lock`)
-  for (let waits = 0; ; waits++) {
+export async function withFileLocked<Result>(
+  file: string,
+  run: () => Promise<Result>,
+  { folder = tmpdir(), maxWaitMillis = MAX_WAIT_MILLIS } = {},
+): Promise<Result> {
+  const path = join(folder, `realmkeeper-${process.getuid?.() ?? 'user'}-${digestOf(file).slice(0, 32)}.lock`)
+  const start = performance.now()
+  for (;;) {
     const lock = await tryLock(path)
     if (lock.release) {
       try {
@@ -25,7 +30,10 @@ export async function withFileLocked<Result>(file: string, run: () => Promise<Re
         await lock.release()
       }
     }
-    if (waits === MAX_WAITS) throw new PlainError(`${file} is being changed by process ${lock.holder}: try again later`)
+    if (performance.now() - start > maxWaitMillis) {
+      const holder = `another command (process ${lock.holder ?? 'unknown'})`
+      throw new PlainError(`${file} is being changed by ${holder}; if none runs, remove ${path}`)
+    }
     await sleep(WAIT_MILLIS)
   }
 }

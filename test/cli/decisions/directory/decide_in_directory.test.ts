@@ -1,8 +1,11 @@
-import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { decideInDirectory } from '../../../../cli/decisions/directory/decide_in_directory.ts'
 import type { DecideOptions } from '../../../../cli/decisions/directory/decide_in_directory.ts'
+import { withFileLocked } from '../../../../cli/decisions/directory/lock_file.ts'
 import type { Resource } from '../../../../operator/source/resource.ts'
 import type { RoleAssignmentStatus } from '../../../../crds/role_assignment.gen.ts'
 import { assignment, key } from '../../../operator/source/conformance.ts'
@@ -92,6 +95,36 @@ test('Approved may become Denied, and only an edit reverses Denied', async () =>
   await world.eventually(() => seen(world)[0] === 'ann Approved 2')
   expect(seen(world)).toEqual(['ann Approved 2'])
 })
+
+test('a lock that cannot be removed is reported, with its path', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-locks-'))
+  onTestFinished(() => {
+    chmodSync(folder, 0o700)
+    rmSync(folder, { recursive: true })
+  })
+  let lock = ''
+  const findLock = async () => {
+    lock = join(folder, readdirSync(folder)[0] ?? '')
+  }
+  await withFileLocked('/x.yaml', findLock, { folder })
+  writeFileSync(lock, '')
+  chmodSync(folder, 0o555)
+  await asOrdinaryUser(async () => {
+    const locked = withFileLocked('/x.yaml', async () => {}, { folder, maxWaitMillis: 100 })
+    await expect(locked).rejects.toThrow(`another command (process unknown); if none runs, remove ${lock}`)
+  })
+})
+
+/** Permissions do not limit root. */
+async function asOrdinaryUser(run: () => Promise<void>): Promise<void> {
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    await run()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
 
 test('with `seen`, only that version is decided on', async () => {
   const world = await worldWithRequests()
