@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import type { CryptoKey, JWK } from 'jose'
+import type { JWK } from 'jose'
 import { deriveFieldKey } from './derivation.ts'
-import type { JwsKey, SigningAlgorithm } from './jws.ts'
+import type { HmacKey, JwsKey } from './jws.ts'
 import type { EncryptionState, Keyring, SigningKey } from './keyring.ts'
 import { importSigningJwk, publicMembers } from './signing_jwk.ts'
 
@@ -9,13 +9,13 @@ import { importSigningJwk, publicMembers } from './signing_jwk.ts'
 export interface LoadedKeyring {
   readonly realm: string
   /** The active signing key. Undefined: nothing can be signed (`keyring_unavailable`). */
-  readonly signer: ({ kid: string } & JwsKey<SigningAlgorithm>) | undefined
+  readonly signer: ({ kid: string } & JwsKey) | undefined
   /** Public keys of every signing key held, by kid, each with its own algorithm. */
-  readonly verifiers: ReadonlyMap<string, JwsKey<SigningAlgorithm>>
+  readonly verifiers: ReadonlyMap<string, JwsKey>
   /** The keys of the JWK Set: public members, `kid`, `alg` and `use`; the active key first. */
   readonly publicJwks: readonly JWK[]
-  /** Every refresh key held, by kid. */
-  readonly refreshKeys: ReadonlyMap<string, LoadedRefreshKey>
+  /** Every refresh key held, by kid. Each signs and verifies refresh tokens, and derives their `jti`. */
+  readonly refreshKeys: ReadonlyMap<string, HmacKey>
   /** The kid of the refresh key that signs new tokens. */
   readonly refreshKid: string | undefined
   /** The version that encrypts. Undefined: nothing can be encrypted. */
@@ -26,11 +26,6 @@ export interface LoadedKeyring {
   fieldKey(field: string, tag: string, version: number): KeyObject | undefined
   /** What a replica reports: kids of signing and refresh keys, fingerprints of usable encryption keys. */
   readonly fingerprints: readonly string[]
-}
-
-/** One refresh key: `key` signs and verifies tokens, `secret` derives their `jti`. */
-export interface LoadedRefreshKey extends JwsKey<'HS512'> {
-  secret: KeyObject
 }
 
 /** The most derived keys held. A realm has up to 64 fields and a few versions in use. */
@@ -51,9 +46,6 @@ export async function loadKeyring(keyring: Keyring): Promise<LoadedKeyring> {
     })),
   )
   const active = signingKeys.find(({ state }) => state === 'active')
-  const refreshKeys = await Promise.all(
-    keyring.refresh.map(async ({ kid, key }) => [kid, await importRefreshKey(key)] as const),
-  )
 
   const states = new Map(keyring.encryption.map(({ version, state }) => [version, state]))
   const usable = keyring.encryption.filter(({ state }) => state !== 'disabled' && state !== 'destroyed')
@@ -64,7 +56,7 @@ export async function loadKeyring(keyring: Keyring): Promise<LoadedKeyring> {
     signer: active && { kid: active.kid, alg: active.alg, key: active.privateKey },
     verifiers: new Map(signingKeys.map(({ kid, alg, publicKey }) => [kid, { alg, key: publicKey }])),
     publicJwks: ordered.map(publicJwk),
-    refreshKeys: new Map(refreshKeys),
+    refreshKeys: new Map(keyring.refresh.map(({ kid, key }) => [kid, { alg: 'HS512', key: secretKey(key) }])),
     refreshKid: keyring.refresh.find(({ state }) => state === 'active')?.kid,
     primaryVersion: keyring.encryption.find(({ state }) => state === 'primary')?.version,
     encryptionState: (version) => states.get(version),
@@ -102,16 +94,6 @@ function activeFirst(keys: readonly SigningKey[]): SigningKey[] {
 
 function publicJwk(key: SigningKey): JWK {
   return { kid: key.kid, alg: key.alg, use: 'sig', ...publicMembers(key.jwk, key.alg) }
-}
-
-async function importRefreshKey(text: string): Promise<LoadedRefreshKey> {
-  const bytes = Buffer.from(text, 'base64url')
-  const key: CryptoKey = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, [
-    'sign',
-    'verify',
-  ])
-  bytes.fill(0)
-  return { alg: 'HS512', key, secret: secretKey(text) }
 }
 
 function secretKey(text: string): KeyObject {

@@ -189,7 +189,7 @@ async function signRefreshToken({ realm, client, user, session }: TokenContent):
   const key = realm.keyring().refreshKeys.get(refreshKid)
   if (!key) throw keyringUnavailable()
   // As unpredictable as a random value without the key.
-  const jti = createHmac('sha256', key.secret).update(`rk.jti.v1 ${sid} ${generation}`).digest('base64url').slice(0, 22)
+  const jti = createHmac('sha256', key.key).update(`rk.jti.v1 ${sid} ${generation}`).digest('base64url').slice(0, 22)
   return signJws(
     { typ: 'JWT', kid: refreshKid },
     {

@@ -1,4 +1,4 @@
-import { randomBytes, sign, createPrivateKey } from 'node:crypto'
+import { createPrivateKey, createSecretKey, randomBytes, sign, type KeyObject } from 'node:crypto'
 import {
   calculateJwkThumbprint,
   CompactSign,
@@ -15,7 +15,9 @@ import {
   SIGNING_ALGORITHMS,
   signJws,
   verifyJws,
+  type HmacKey,
   type JwsAlgorithm,
+  type JwsKey,
   type SigningAlgorithm,
 } from '../../keyring/jws.ts'
 import { importSigningJwk, type PrivateJwk } from '../../keyring/signing_jwk.ts'
@@ -23,7 +25,8 @@ import { rawJws } from '../support/signed_tokens.ts'
 import { START } from './sample_keyring.ts'
 
 const ALGORITHMS: JwsAlgorithm[] = [...SIGNING_ALGORITHMS, 'HS512']
-const keys = new Map<JwsAlgorithm, { privateKey: CryptoKey; publicKey: CryptoKey }>()
+type Key = CryptoKey | KeyObject
+const keys = new Map<JwsAlgorithm, { privateKey: Key; publicKey: Key }>()
 const jwks = new Map<SigningAlgorithm, PrivateJwk>()
 
 beforeAll(async () => {
@@ -32,21 +35,19 @@ beforeAll(async () => {
     jwks.set(alg, jwk)
     keys.set(alg, await importSigningJwk(jwk, alg, 'test'))
   }
-  const secret = await hmacKey(randomBytes(64))
+  const secret = createSecretKey(randomBytes(64))
   keys.set('HS512', { privateKey: secret, publicKey: secret })
 })
-
-function hmacKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
-  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, ['sign', 'verify'])
-}
 
 function keysOf(alg: JwsAlgorithm) {
   const pair = keys.get(alg)
   if (!pair) throw new Error(`no key for ${alg}`)
   return pair
 }
-const signer = (alg: JwsAlgorithm) => ({ alg, key: keysOf(alg).privateKey })
-const verifier = (alg: JwsAlgorithm, of = alg) => ({ alg, key: keysOf(of).publicKey })
+/** An algorithm with a key, one that does not fit it included. */
+const keyFor = (alg: JwsAlgorithm, key: Key) => ({ alg, key }) as JwsKey | HmacKey
+const signer = (alg: JwsAlgorithm) => keyFor(alg, keysOf(alg).privateKey)
+const verifier = (alg: JwsAlgorithm, of = alg) => keyFor(alg, keysOf(of).publicKey)
 
 const payload = { sub: 'alice', name: 'žluťoučký 🐎', n: 1, list: [{ a: 1 }, { a: 2 }] }
 
@@ -140,21 +141,25 @@ test.each(['none', 'None', 'NONE', 'HS512', 'RS256', ''])(
 
 test('row 40: a token that takes the public key for an HMAC secret is refused', async () => {
   const { publicKey } = keysOf('RS256')
-  const pem = await hmacKey(Buffer.from(await exportSPKI(publicKey)))
-  const token = await signJws({}, payload, { alg: 'HS512', key: pem })
-  expect(await verifyJws(parsedJws(token), { alg: 'RS256', key: publicKey })).toBe(false)
-  expect(await verifyJws(parsedJws(token), { alg: 'HS512', key: publicKey })).toBe(false)
-  await expect(signJws({}, payload, { alg: 'HS512', key: publicKey })).rejects.toThrow(TypeError)
+  const pem = createSecretKey(Buffer.from(await exportSPKI(publicKey)))
+  const token = await signJws({}, payload, keyFor('HS512', pem))
+  expect(await verifyJws(parsedJws(token), keyFor('RS256', publicKey))).toBe(false)
+  expect(await verifyJws(parsedJws(token), keyFor('HS512', publicKey))).toBe(false)
+  await expect(signJws({}, payload, keyFor('HS512', publicKey))).rejects.toThrow(TypeError)
 })
 
 test('a key on another curve than its algorithm neither signs nor verifies', async () => {
   const { privateKey, publicKey } = keysOf('ES384')
-  await expect(signJws({}, payload, { alg: 'ES256', key: privateKey })).rejects.toThrow(TypeError)
+  await expect(signJws({}, payload, keyFor('ES256', privateKey))).rejects.toThrow(TypeError)
   // SHA-256 over P-384: a signature that exists, but not in JWS.
   const input = (await signJws({}, payload, signer('ES384'))).split('.').slice(0, 2).join('.')
-  const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, Buffer.from(input))
+  const signature = await crypto.subtle.sign(
+    { name: 'ECDSA', hash: 'SHA-256' },
+    privateKey as CryptoKey,
+    Buffer.from(input),
+  )
   const token = `${input}.${Buffer.from(signature).toString('base64url')}`
-  expect(await verifyJws(parsedJws(token), { alg: 'ES384', key: publicKey })).toBe(false)
+  expect(await verifyJws(parsedJws(token), keyFor('ES384', publicKey))).toBe(false)
 })
 
 test.each([
@@ -251,7 +256,7 @@ test('refuses a token over the limit, and a payload that is no object or not UTF
   ).toBeUndefined()
 })
 
-async function publicKey(jwk: JWK, alg: JwsAlgorithm) {
+async function publicKey(jwk: JWK, alg: SigningAlgorithm) {
   const key = await importJWK(jwk, alg)
   if (key instanceof Uint8Array) throw new Error('expected a public key')
   return { alg, key }

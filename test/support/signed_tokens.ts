@@ -1,25 +1,27 @@
 import { createHmac } from 'node:crypto'
 import { exportSPKI } from 'jose'
-import type { JwsAlgorithm, JwsKey } from '../../keyring/jws.ts'
+import type { HmacKey, JwsKey, SigningAlgorithm } from '../../keyring/jws.ts'
 import type { Keyring } from '../../keyring/keyring.ts'
 import { loadKeyring } from '../../keyring/loaded_keyring.ts'
 
 export type Part = Record<string, unknown>
 
-const PARAMETERS: Record<JwsAlgorithm, { name: string; hash?: string; saltLength?: number }> = {
+const PARAMETERS: Record<SigningAlgorithm, { name: string; hash?: string; saltLength?: number }> = {
   RS256: { name: 'RSASSA-PKCS1-v1_5' },
   PS256: { name: 'RSA-PSS', saltLength: 32 },
   ES256: { name: 'ECDSA', hash: 'SHA-256' },
   ES384: { name: 'ECDSA', hash: 'SHA-384' },
   EdDSA: { name: 'Ed25519' },
-  HS512: { name: 'HMAC' },
 }
 
 /** A compact JWS of any header and payload, valid or not: the product's own signing refuses to make some of them. */
-export async function rawJws(header: Part | string, payload: Part | string, { alg, key }: JwsKey): Promise<string> {
+export async function rawJws(header: Part | string, payload: Part | string, signer: JwsKey | HmacKey): Promise<string> {
   const input = [header, payload].map((part) => encode(part)).join('.')
-  const signature = await crypto.subtle.sign(PARAMETERS[alg], key, Buffer.from(input))
-  return `${input}.${Buffer.from(signature).toString('base64url')}`
+  const signature =
+    signer.alg === 'HS512'
+      ? createHmac('sha512', signer.key).update(input).digest()
+      : Buffer.from(await crypto.subtle.sign(PARAMETERS[signer.alg], signer.key, Buffer.from(input)))
+  return `${input}.${signature.toString('base64url')}`
 }
 
 /** The parts of a token as they were sent, unverified. */
