@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PlainError } from './plain_error.ts'
@@ -17,15 +19,17 @@ export type LockResult = { release: () => Promise<void> } | { release?: undefine
  * count.
  */
 export async function tryLock(file: string): Promise<LockResult> {
-  const own = `${process.pid} ${await startTimeOf(process.pid)}\n`
+  const own = `${process.pid} ${await startTimeOf(process.pid)} ${randomUUID()}\n`
   for (let tries = 1; ; tries++) {
-    if (await create(file, own)) return { release: once(() => rm(file, { force: true })) }
+    if ((await create(file, own)) && (await remains(file, own))) {
+      return { release: once(() => rm(file, { force: true })) }
+    }
     const found = await readFile(file, 'utf8').catch(() => '')
     const holder = await liveHolder(found)
     if (holder !== undefined || tries > MAX_TRIES) return { holder }
     // Another process may be about to write its pid.
     if (found === '' && tries < MAX_TRIES) await sleep(WRITE_MILLIS)
-    else await removeLeftover(file, found)
+    else removeLeftover(file, found)
   }
 }
 
@@ -60,20 +64,32 @@ async function create(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** Two processes may find the same leftover: the second must not remove the lock that the first has written since. */
-async function removeLeftover(file: string, found: string): Promise<void> {
+/** Whether the lock is still this one after the time that `removeLeftover` of another process takes. */
+async function remains(file: string, own: string): Promise<boolean> {
+  await sleep(WRITE_MILLIS)
+  return (await readFile(file, 'utf8').catch(() => '')) === own
+}
+
+/**
+ * Two processes may find the same leftover, and the second moves the lock that the first has written since. It puts
+ * that lock back at once, over the lock of a third process that found none meanwhile; `remains` tells the third one.
+ */
+function removeLeftover(file: string, found: string): void {
   const aside = `${file}.${process.pid}`
-  await rename(file, aside).catch(() => undefined)
-  const moved = await readFile(aside, 'utf8').catch(() => found)
-  if (moved === found) await rm(aside, { force: true })
-  else await rename(aside, file)
+  try {
+    renameSync(file, aside)
+  } catch {
+    return
+  }
+  if (readFileSync(aside, 'utf8') === found) rmSync(aside)
+  else renameSync(aside, file)
 }
 
 async function liveHolder(text: string): Promise<number | undefined> {
-  const [pid = '', ...start] = text.trim().split(' ')
+  const [pid = '', start] = text.trim().split(' ')
   if (!/^\d+$/.test(pid)) return undefined
   const current = await startTimeOf(Number(pid))
-  return current !== '' && current === start.join(' ') ? Number(pid) : undefined
+  return current !== '' && current === start ? Number(pid) : undefined
 }
 
 /** The boot and the start time of a running process, as a text; empty when there is none. Containers reuse pids. */
