@@ -6,16 +6,13 @@ import { decodeBase64url, isJsonObject, parseStrictJsonBytes } from './strict_pa
 export const SIGNING_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 
-/** HS512 is for refresh tokens, which only this installation reads. */
-export type JwsAlgorithm = SigningAlgorithm | 'HS512'
-
 /** A key with the one algorithm that it serves (RFC 8725 section 3.1). The key was imported once; no call converts it. */
 export interface JwsKey {
   alg: SigningAlgorithm
   key: CryptoKey
 }
 
-/** A secret key of refresh tokens. */
+/** A secret key of refresh tokens, which only this installation reads. */
 export interface HmacKey {
   alg: 'HS512'
   key: KeyObject

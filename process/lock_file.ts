@@ -16,7 +16,7 @@ export type LockResult = { release: () => Promise<void> } | { release?: undefine
 /**
  * Takes a lock file for this process, if it is free; a lock of a process that has ended is free. The file holds the pid
  * and the start time of its process, so that no heartbeat is needed and a process that has the same pid later does not
- * count.
+ * count, and a unique text, so that a process tells its own lock from every other one.
  */
 export async function tryLock(file: string): Promise<LockResult> {
   const own = `${process.pid} ${await startTimeOf(process.pid)} ${randomUUID()}\n`

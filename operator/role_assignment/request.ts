@@ -117,7 +117,7 @@ function present(stored: readonly string[], resolved: readonly string[]): string
   return stored.filter((role) => known.has(role))
 }
 
-/** At least 1, whatever a Realm says. */
+/** At least 1, also where a Realm requires none. */
 function quorumOf({ requiredApprovals }: Governance): number {
   return Math.min(Math.max(Math.trunc(requiredApprovals) || 1, 1), MAX_QUORUM)
 }

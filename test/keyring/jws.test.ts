@@ -16,7 +16,6 @@ import {
   signJws,
   verifyJws,
   type HmacKey,
-  type JwsAlgorithm,
   type JwsKey,
   type SigningAlgorithm,
 } from '../../keyring/jws.ts'
@@ -25,6 +24,7 @@ import { rawJws } from '../support/signed_tokens.ts'
 import { START } from './sample_keyring.ts'
 
 const ALGORITHMS: JwsAlgorithm[] = [...SIGNING_ALGORITHMS, 'HS512']
+type JwsAlgorithm = (JwsKey | HmacKey)['alg']
 type Key = CryptoKey | KeyObject
 const keys = new Map<JwsAlgorithm, { privateKey: Key; publicKey: Key }>()
 const jwks = new Map<SigningAlgorithm, PrivateJwk>()

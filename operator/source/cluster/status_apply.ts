@@ -81,7 +81,7 @@ function ownStatus({ kind, metadata }: Resource, after: Status, owned: OwnedStat
   return {
     apiVersion: API_VERSION,
     kind,
-    // The resource version is the guard: an apply to another object of that name succeeds whatever its uid.
+    // The resource version is the guard: an apply succeeds on another object of that name with any uid.
     metadata: { name: metadata.name, namespace: metadata.namespace, resourceVersion: metadata.resourceVersion },
     status,
   }
