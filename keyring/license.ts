@@ -1,6 +1,6 @@
 import { calculateJwkThumbprint, importJWK, importSPKI, type CryptoKey as PublicKey, type JWK } from 'jose'
 import { parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
-import { generatePrivateJwk, publicMembers } from './signing_jwk.ts'
+import { generatePrivateJwk, importPrivateJwk, publicMembers } from './signing_jwk.ts'
 import { isJsonObject, parseStrictJson } from './strict_parsing.ts'
 
 // A license is a compact JWS, EdDSA only, `typ: rk-license+jwt`, claims iss, realm, features, exp, jti.
@@ -55,10 +55,8 @@ export async function issueLicense(claims: LicenseClaims, privateJwk: JWK): Prom
     throw new LicenseKeyError('a license is signed with a private Ed25519 JWK (kty OKP, crv Ed25519, x, d)')
   }
   const payload = { iss: claims.issuer, realm: claims.realm, features: [...claims.features], exp, jti: claims.jti }
-  const key = await importJWK(privateJwk, 'EdDSA').catch(() => undefined)
-  if (!key || key instanceof Uint8Array) {
-    throw new LicenseKeyError('the license signing key is not a usable Ed25519 JWK')
-  }
+  const key = await importPrivateJwk(privateJwk, 'EdDSA').catch(() => undefined)
+  if (!key) throw new LicenseKeyError('the license signing key is not a usable Ed25519 JWK')
   return signJws({ kid: await calculateJwkThumbprint(privateJwk), typ: TYP }, payload, { alg: 'EdDSA', key })
 }
 

@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { deriveFieldKey } from './derivation.ts'
-import type { HmacKey, JwsKey } from './jws.ts'
+import type { HmacKey, Signer, Verifier } from './jws.ts'
 import type { EncryptionState, Keyring, SigningKey } from './keyring.ts'
 import { importSigningJwk, publicMembers } from './signing_jwk.ts'
 
@@ -9,9 +9,9 @@ import { importSigningJwk, publicMembers } from './signing_jwk.ts'
 export interface LoadedKeyring {
   readonly realm: string
   /** The active signing key. Undefined: nothing can be signed (`keyring_unavailable`). */
-  readonly signer: ({ kid: string } & JwsKey) | undefined
+  readonly signer: ({ kid: string } & Signer) | undefined
   /** Public keys of every signing key held, by kid, each with its own algorithm. */
-  readonly verifiers: ReadonlyMap<string, JwsKey>
+  readonly verifiers: ReadonlyMap<string, Verifier>
   /** The keys of the JWK Set: public members, `kid`, `alg` and `use`; the active key first. */
   readonly publicJwks: readonly JWK[]
   /** Every refresh key held, by kid. Each signs and verifies refresh tokens, and derives their `jti`. */

@@ -1,3 +1,4 @@
+import { KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
 import { parseJws, signJws, verifyJws, type SigningAlgorithm } from './jws.ts'
 import { KeyringError, readObject } from './members.ts'
@@ -87,9 +88,12 @@ export async function importSigningJwk(
   jwk: PrivateJwk,
   alg: SigningAlgorithm,
   where: string,
-): Promise<{ privateKey: CryptoKey; publicKey: CryptoKey }> {
+): Promise<{ privateKey: KeyObject; publicKey: CryptoKey }> {
   try {
-    const [privateKey, publicKey] = await Promise.all([importKey(jwk, alg), importKey(publicMembers(jwk, alg), alg)])
+    const [privateKey, publicKey] = await Promise.all([
+      importPrivateJwk(jwk, alg),
+      importKey(publicMembers(jwk, alg), alg),
+    ])
     return { privateKey, publicKey }
   } catch {
     throw new KeyringError(`${where}.jwk is not a usable ${alg} key`)
@@ -105,8 +109,13 @@ export function publicMembers(jwk: PrivateJwk, alg: SigningAlgorithm): JWK {
   return members
 }
 
-async function importKey(jwk: JWK, alg: SigningAlgorithm): Promise<CryptoKey> {
-  const key = await importJWK(jwk, alg)
+/** A private JWK for `signJws`. @throws Error when it cannot be imported */
+export async function importPrivateJwk(jwk: JWK, alg: SigningAlgorithm): Promise<KeyObject> {
+  return KeyObject.from(await importKey(jwk, alg, { extractable: true }))
+}
+
+async function importKey(jwk: JWK, alg: SigningAlgorithm, options?: { extractable: boolean }): Promise<CryptoKey> {
+  const key = await importJWK(jwk, alg, options)
   if (key instanceof Uint8Array) throw new TypeError('a symmetric key')
   return key
 }
@@ -139,7 +148,7 @@ function numberOf(base64url: string): bigint {
 
 async function verifiesItself(
   alg: SigningAlgorithm,
-  { privateKey, publicKey }: { privateKey: CryptoKey; publicKey: CryptoKey },
+  { privateKey, publicKey }: { privateKey: KeyObject; publicKey: CryptoKey },
 ): Promise<boolean> {
   try {
     const token = await signJws({}, {}, { alg, key: privateKey })

@@ -79,7 +79,7 @@ export async function issueTokens(realm: ServedRealm, client: ClientRow, issuanc
   const expiresAt = Math.min(issuedAt + lifetime, epochSeconds(session.expiresAt))
   const content: TokenContent = { realm, client, user, session, scope, roles, issuedAt, expiresAt, signer }
 
-  // The signatures run on threads, in parallel, except that the ID token contains a hash of the access token.
+  // The ID token contains a hash of the access token, so it is signed after it.
   const signed = await Promise.all([signAccessAndIdToken(content), signRefreshToken(content)])
   const [{ accessToken, idToken }, refreshToken] = signed
   return {

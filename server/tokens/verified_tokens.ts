@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { JwsKey } from '../../keyring/jws.ts'
+import type { Verifier } from '../../keyring/jws.ts'
 import type { AccessTokenClaims } from './claims.ts'
 
 /** A token whose signature was verified. Each request decides again whether it is good. */
 export interface VerifiedToken {
   kid: string
   /** The key that signed it. */
-  key: JwsKey['key']
+  key: Verifier['key']
   claims: AccessTokenClaims
 }
 

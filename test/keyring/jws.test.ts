@@ -1,4 +1,4 @@
-import { createPrivateKey, createSecretKey, randomBytes, sign, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, createSecretKey, randomBytes, sign, type KeyObject } from 'node:crypto'
 import {
   calculateJwkThumbprint,
   CompactSign,
@@ -16,15 +16,16 @@ import {
   signJws,
   verifyJws,
   type HmacKey,
-  type JwsKey,
+  type Signer,
   type SigningAlgorithm,
+  type Verifier,
 } from '../../keyring/jws.ts'
 import { importSigningJwk, type PrivateJwk } from '../../keyring/signing_jwk.ts'
 import { rawJws } from '../support/signed_tokens.ts'
 import { START } from './sample_keyring.ts'
 
 const ALGORITHMS: JwsAlgorithm[] = [...SIGNING_ALGORITHMS, 'HS512']
-type JwsAlgorithm = (JwsKey | HmacKey)['alg']
+type JwsAlgorithm = (Signer | HmacKey)['alg']
 type Key = CryptoKey | KeyObject
 const keys = new Map<JwsAlgorithm, { privateKey: Key; publicKey: Key }>()
 const jwks = new Map<SigningAlgorithm, PrivateJwk>()
@@ -45,9 +46,10 @@ function keysOf(alg: JwsAlgorithm) {
   return pair
 }
 /** An algorithm with a key, one that does not fit it included. */
-const keyFor = (alg: JwsAlgorithm, key: Key) => ({ alg, key }) as JwsKey | HmacKey
-const signer = (alg: JwsAlgorithm) => keyFor(alg, keysOf(alg).privateKey)
-const verifier = (alg: JwsAlgorithm, of = alg) => keyFor(alg, keysOf(of).publicKey)
+const signerFor = (alg: JwsAlgorithm, key: Key) => ({ alg, key }) as Signer | HmacKey
+const verifierFor = (alg: JwsAlgorithm, key: Key) => ({ alg, key }) as Verifier | HmacKey
+const signer = (alg: JwsAlgorithm) => signerFor(alg, keysOf(alg).privateKey)
+const verifier = (alg: JwsAlgorithm, of = alg) => verifierFor(alg, keysOf(of).publicKey)
 
 const payload = { sub: 'alice', name: 'žluťoučký 🐎', n: 1, list: [{ a: 1 }, { a: 2 }] }
 
@@ -142,24 +144,37 @@ test.each(['none', 'None', 'NONE', 'HS512', 'RS256', ''])(
 test('row 40: a token that takes the public key for an HMAC secret is refused', async () => {
   const { publicKey } = keysOf('RS256')
   const pem = createSecretKey(Buffer.from(await exportSPKI(publicKey)))
-  const token = await signJws({}, payload, keyFor('HS512', pem))
-  expect(await verifyJws(parsedJws(token), keyFor('RS256', publicKey))).toBe(false)
-  expect(await verifyJws(parsedJws(token), keyFor('HS512', publicKey))).toBe(false)
-  await expect(signJws({}, payload, keyFor('HS512', publicKey))).rejects.toThrow(TypeError)
+  const token = await signJws({}, payload, signerFor('HS512', pem))
+  expect(await verifyJws(parsedJws(token), verifierFor('RS256', publicKey))).toBe(false)
+  expect(await verifyJws(parsedJws(token), verifierFor('HS512', publicKey))).toBe(false)
+  await expect(signJws({}, payload, signerFor('HS512', publicKey))).rejects.toThrow(TypeError)
 })
+
+test.each(ALGORITHMS)('%s: a key of another algorithm, and a public key, cannot sign', async (alg) => {
+  for (const other of ALGORITHMS.filter((name) => name !== alg)) {
+    // RS256 and PS256 use the same keys.
+    if (keyTypeOf(other) === keyTypeOf(alg)) continue
+    await expect(signJws({}, payload, signerFor(alg, keysOf(other).privateKey)), other).rejects.toThrow()
+  }
+  if (alg === 'HS512') return
+  const { d: _, ...publicJwk } = jwks.get(alg) ?? {}
+  const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' })
+  await expect(signJws({}, payload, signerFor(alg, publicKey))).rejects.toThrow()
+})
+
+function keyTypeOf(alg: JwsAlgorithm): string {
+  const { kty, crv } = alg === 'HS512' ? { kty: 'oct' } : { crv: undefined, ...jwks.get(alg) }
+  return `${kty} ${crv}`
+}
 
 test('a key on another curve than its algorithm neither signs nor verifies', async () => {
   const { privateKey, publicKey } = keysOf('ES384')
-  await expect(signJws({}, payload, keyFor('ES256', privateKey))).rejects.toThrow(TypeError)
+  await expect(signJws({}, payload, signerFor('ES256', privateKey))).rejects.toThrow(TypeError)
   // SHA-256 over P-384: a signature that exists, but not in JWS.
   const input = (await signJws({}, payload, signer('ES384'))).split('.').slice(0, 2).join('.')
-  const signature = await crypto.subtle.sign(
-    { name: 'ECDSA', hash: 'SHA-256' },
-    privateKey as CryptoKey,
-    Buffer.from(input),
-  )
-  const token = `${input}.${Buffer.from(signature).toString('base64url')}`
-  expect(await verifyJws(parsedJws(token), keyFor('ES384', publicKey))).toBe(false)
+  const signature = sign('sha256', Buffer.from(input), { key: privateKey as KeyObject, dsaEncoding: 'ieee-p1363' })
+  const token = `${input}.${signature.toString('base64url')}`
+  expect(await verifyJws(parsedJws(token), verifierFor('ES384', publicKey))).toBe(false)
 })
 
 test.each([

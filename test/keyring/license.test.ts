@@ -65,7 +65,7 @@ function made(change: object, header: object = {}): Promise<string> {
   const payload = { iss: 'i', realm: 'quickstart', features: ['field-encryption'], exp, jti: 'j', ...change }
   return rawJws({ alg: 'EdDSA', typ: 'rk-license+jwt', ...header }, payload, {
     alg: 'EdDSA',
-    key: imported(pair.privateKey, 'sign'),
+    key: pair.privateKey,
   })
 }
 

@@ -1,26 +1,28 @@
-import { createHmac } from 'node:crypto'
+import { constants, createHmac, sign } from 'node:crypto'
 import { exportSPKI } from 'jose'
-import type { HmacKey, JwsKey, SigningAlgorithm } from '../../keyring/jws.ts'
+import type { HmacKey, Signer, SigningAlgorithm } from '../../keyring/jws.ts'
 import type { Keyring } from '../../keyring/keyring.ts'
 import { loadKeyring } from '../../keyring/loaded_keyring.ts'
 
 export type Part = Record<string, unknown>
 
-const PARAMETERS: Record<SigningAlgorithm, { name: string; hash?: string; saltLength?: number }> = {
-  RS256: { name: 'RSASSA-PKCS1-v1_5' },
-  PS256: { name: 'RSA-PSS', saltLength: 32 },
-  ES256: { name: 'ECDSA', hash: 'SHA-256' },
-  ES384: { name: 'ECDSA', hash: 'SHA-384' },
-  EdDSA: { name: 'Ed25519' },
+const DIGESTS: Record<SigningAlgorithm, string | null> = {
+  RS256: 'sha256',
+  PS256: 'sha256',
+  ES256: 'sha256',
+  ES384: 'sha384',
+  EdDSA: null,
 }
+const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
 
 /** A compact JWS of any header and payload, valid or not: the product's own signing refuses to make some of them. */
-export async function rawJws(header: Part | string, payload: Part | string, signer: JwsKey | HmacKey): Promise<string> {
+export async function rawJws(header: Part | string, payload: Part | string, signer: Signer | HmacKey): Promise<string> {
   const input = [header, payload].map((part) => encode(part)).join('.')
+  const options = { key: signer.key, dsaEncoding: 'ieee-p1363' as const, ...(signer.alg === 'PS256' && PSS) }
   const signature =
     signer.alg === 'HS512'
       ? createHmac('sha512', signer.key).update(input).digest()
-      : Buffer.from(await crypto.subtle.sign(PARAMETERS[signer.alg], signer.key, Buffer.from(input)))
+      : sign(DIGESTS[signer.alg], Buffer.from(input), options)
   return `${input}.${signature.toString('base64url')}`
 }
 
