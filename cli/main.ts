@@ -9,6 +9,7 @@ import { addKeysCommand } from './commands/keys.ts'
 import { addLicenseCommand } from './commands/license.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { addOperatorCommand } from './commands/operator.ts'
+import { addReleaseCommand } from './commands/release.ts'
 import { addServerCommand } from './commands/server.ts'
 import { addValidateCommand } from './commands/validate.ts'
 
@@ -27,6 +28,7 @@ export function commandLine(): Command {
   addServerCommand(program)
   addOperatorCommand(program)
   addMigrateCommand(program)
+  addReleaseCommand(program)
   addLicenseCommand(program)
   addKeysCommand(program)
   return program

@@ -47,6 +47,8 @@ export const JSON_PATCH = 'application/json-patch+json'
 export const MERGE_PATCH = 'application/merge-patch+json'
 /** An `accept` that requests only `metadata`. */
 export const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
+/** The same for a list. */
+export const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 export const APPLY_PATCH = 'application/apply-patch+yaml'
 
 const TIMEOUT_MILLIS = 30_000

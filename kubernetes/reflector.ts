@@ -1,6 +1,6 @@
 // Over 250 lines: listing, watching and recovering from failures of either are one loop.
 import type { Logger } from 'pino'
-import { METADATA } from './api_client.ts'
+import { METADATA, METADATA_LIST } from './api_client.ts'
 import type { ApiClient } from './api_client.ts'
 import { ApiError, canResume, isStatus, unreachable } from './api_error.ts'
 import { isLater } from './api_object.ts'
@@ -90,7 +90,6 @@ export interface Reflector {
   stop(): Promise<void>
 }
 
-const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 /** After more failed tries than this to open a watch where the last one ended, everything is listed again. */
 const MAX_FAILED_OPENS = 4
 

@@ -43,6 +43,12 @@ const watchStallSeconds = number(
   [10, 3600],
   150,
 )
+const leaseName = withDefault(
+  '--lease-name <name>',
+  'Lease that elects the operator that writes',
+  text,
+  'realmkeeper-operator',
+)
 const failures = (flag: string, who: string, fallback: number) =>
   number(`${flag} <number>`, `limit per minute ${who}; 0 disables it`, [0, 1_000_000], fallback)
 
@@ -93,12 +99,7 @@ export const OPERATOR_SETTINGS = {
     [],
   ),
   keyringNamespace,
-  leaseName: withDefault(
-    '--lease-name <name>',
-    'Lease that elects the operator that writes',
-    text,
-    'realmkeeper-operator',
-  ),
+  leaseName,
   leaseNamespace: optionalText(
     '--lease-namespace <name>',
     'namespace of the Lease; default: the value of --keyring-namespace',
@@ -160,6 +161,18 @@ export const DECISION_SETTINGS = {
 /** Configuration of `realmkeeper keys rotate`. */
 export const KEYS_SETTINGS = {
   dir: optionalText('--dir <dir>', 'manifests that "realmkeeper dev" serves: print what to write there'),
+  as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig'),
+}
+
+/** Configuration of `realmkeeper release`. The options that select a cluster are kubectl's. */
+export const RELEASE_SETTINGS = {
+  leaseName,
+  leaseNamespace: withDefault('--lease-namespace <name>', 'namespace of the Lease', text, 'realmkeeper'),
+  stopDeployment: optionalText(
+    '--stop-deployment <name>',
+    'operator Deployment in the namespace of the Lease: set its replicas to 0 first',
+  ),
+  waitSeconds: number('--wait-seconds <number>', 'seconds to wait for an operator to stop', [0, 3600], 60),
   as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig'),
 }
 

@@ -87,3 +87,10 @@ readinessProbe:
 - name: NODE_COMPILE_CACHE
   value: /tmp/node-compile-cache
 {{- end -}}
+
+{{- /* The rights exist only while the Job runs. A failed Job stays, for its log. Takes the weight, which orders them. */ -}}
+{{- define "realmkeeper.releaseHook" -}}
+helm.sh/hook: pre-delete
+helm.sh/hook-weight: {{ . | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end -}}
