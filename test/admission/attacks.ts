@@ -2,7 +2,15 @@ import { FORGED } from './attacks/forged.ts'
 import { MISSTATED } from './attacks/misstated.ts'
 import { OTHER_KINDS } from './attacks/other_kinds.ts'
 import { OVERREACHING } from './attacks/overreaching.ts'
+import { WEAKER_GOVERNANCE } from './attacks/weaker_governance.ts'
 import { WITHDRAWN } from './attacks/withdrawn.ts'
 import type { Attack } from './attacks/attack.ts'
 
-export const ATTACKS: readonly Attack[] = [...FORGED, ...OVERREACHING, ...MISSTATED, ...WITHDRAWN, ...OTHER_KINDS]
+export const ATTACKS: readonly Attack[] = [
+  ...FORGED,
+  ...OVERREACHING,
+  ...MISSTATED,
+  ...WITHDRAWN,
+  ...WEAKER_GOVERNANCE,
+  ...OTHER_KINDS,
+]

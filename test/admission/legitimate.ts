@@ -1,4 +1,5 @@
 import type { Answer } from '../support/control_plane/account.ts'
+import { LEGITIMATE_REALMS } from './legitimate_realms.ts'
 import { API, assignment, realm } from './world.ts'
 import type { Stored, World } from './world.ts'
 import {
@@ -14,12 +15,7 @@ import {
   read,
   ready,
 } from './writes.ts'
-
-/** A write that has to pass. A refused preparing step fails the test as well. */
-export interface Legitimate {
-  name: string
-  run: (world: World) => Promise<Answer>
-}
+import type { Legitimate } from './writes.ts'
 
 /** Resolves with the object of an answer; rejects for a refusal. */
 export async function done(answer: Promise<Answer>): Promise<Stored> {
@@ -333,6 +329,7 @@ export const LEGITIMATE: Legitimate[] = [
       return merge(who('carol'), made, { spec: { email: 'plain@example.com' } })
     },
   },
+  ...LEGITIMATE_REALMS,
   {
     name: 'an account with set-subject sets a subject, and others edit the user afterwards',
     async run({ who, home }) {

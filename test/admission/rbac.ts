@@ -11,7 +11,7 @@ interface Rule {
 const OURS = ['realmkeeper.io']
 const KINDS = ['realms', 'clients', 'users', 'roleassignments']
 const READ = ['get', 'list', 'watch']
-const WRITE = ['create', 'update', 'patch', 'delete']
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 const reads: Rule = { apiGroups: OURS, resources: KINDS, verbs: READ }
 const writes: Rule = { apiGroups: OURS, resources: KINDS, verbs: WRITE }

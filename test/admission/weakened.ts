@@ -206,9 +206,35 @@ const WITHOUT_PART: [policy: string, part: string, instead: string, attack: stri
   ],
   [
     GOVERNANCE,
-    '(variables.disabled || variables.lowered)',
+    'variables.disabled || variables.lowered',
     'variables.disabled',
     'the owner of a realm lowers requiredApprovals',
+  ],
+  [
+    GOVERNANCE,
+    'has(namespaceObject.metadata.deletionTimestamp)',
+    'true',
+    'the owner of a realm deletes it while governance is enabled',
+  ],
+  [GOVERNANCE, 'o in variables.oldOwners', 'oldObject != null', 'the owner of a realm gives it another owner'],
+  [GOVERNANCE, 'variables.confirmed[0] == object.metadata.uid', 'true', 'an approver confirms a realm of another uid'],
+  [
+    GOVERNANCE,
+    'variables.confirmed[1] == string(object.metadata.generation)',
+    'true',
+    'an approver confirms another version than the present one',
+  ],
+  [
+    GOVERNANCE,
+    '(variables.mayApprove && authorizer',
+    '(true && authorizer',
+    'an approver of another realm confirms the governance of this one',
+  ],
+  [
+    GOVERNANCE,
+    '.namespace(variables.confirmed[2]).name(variables.confirmed[3])',
+    '.namespace(request.namespace).name(variables.name)',
+    'the approver of one realm confirms what was remembered of another realm',
   ],
 ]
 
@@ -259,11 +285,19 @@ const MATCHING: Weakened[] = [
   {
     name: 'with governance that any owner may disable',
     ...changed(GOVERNANCE, ({ spec }) =>
-      replaceIn(spec, '(variables.disabled || variables.lowered)', 'variables.lowered'),
+      replaceIn(spec, 'variables.disabled || variables.lowered', 'variables.lowered'),
     ),
-    acting: others(GOVERNANCE),
-    refuses: 'the owner of a realm lowers requiredApprovals',
     attacks: ['the owner of a realm disables governance'],
+  },
+  {
+    name: 'with realms not checked when they are deleted',
+    ...matching(GOVERNANCE, { operations: ['CREATE', 'UPDATE'] }),
+    attacks: ['the owner of a realm deletes all realms with a label'],
+  },
+  {
+    name: 'with realms not checked when they are created',
+    ...matching(GOVERNANCE, { operations: ['UPDATE', 'DELETE'] }),
+    attacks: ['an author creates a realm that has an owner'],
   },
   {
     name: 'with users checked in updates only',

@@ -26,6 +26,8 @@ export interface World {
   cluster: Cluster
   home: string
   away: string
+  /** Of its namespaces, for policy bindings. */
+  labels: Record<string, string>
   who: (name: string) => Account
   /** A new request by Carol for Alice, submitted by GitOps. */
   request(overrides?: { namespace?: string; realm?: string; spec?: object; metadata?: object }): Promise<Stored>
@@ -39,6 +41,7 @@ export async function startCluster(): Promise<Cluster> {
     const accounts = new Map<string, Account>([
       ['gitops', await plane.serviceAccount('default', 'gitops')],
       ['operator', await plane.serviceAccount('default', 'operator')],
+      ['collector', await plane.serviceAccount('kube-system', 'generic-garbage-collector')],
     ])
     return {
       plane,
@@ -70,6 +73,7 @@ export async function makeWorld(cluster: Cluster, id: string, labels: Record<str
     cluster,
     home,
     away,
+    labels,
     who,
     async request({ namespace = home, realm = 'acme', spec = {}, metadata = {} } = {}) {
       const body = assignment(`request-${++requests}`, {

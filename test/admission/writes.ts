@@ -1,9 +1,15 @@
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../support/control_plane/account.ts'
 import type { Account, Answer } from '../support/control_plane/account.ts'
 import { API } from './world.ts'
-import type { Stored } from './world.ts'
+import type { Stored, World } from './world.ts'
 
 const NOW = '2026-01-01T00:00:00Z'
+
+/** A write that has to pass. A refused preparing step fails the test as well. */
+export interface Legitimate {
+  name: string
+  run: (world: World) => Promise<Answer>
+}
 
 /** The path of an object. */
 export function pathOf({ kind, metadata }: Stored, api: string = API): string {

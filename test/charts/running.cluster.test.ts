@@ -169,7 +169,10 @@ describe('a running release', () => {
   )
 
   test('deletes its resources and the namespace', { timeout: 120_000 }, async () => {
-    await plane.kubectl(['delete', '--wait=false', '-f', 'examples/quickstart/02_realm.yaml'], { as: gitops })
+    const deletion = ['delete', '--wait=false', '-f', 'examples/quickstart/02_realm.yaml']
+    const refused = await plane.tryKubectl(deletion, { as: gitops })
+    expect(refused.stderr).toContain('deleting a Realm with identityGovernance requires the verb approve')
+    await plane.kubectl(deletion)
     await plane.admin.do('DELETE', '/api/v1/namespaces/quickstart')
     await until(async () => expect((await plane.admin.call('GET', '/api/v1/namespaces/quickstart')).status).toBe(404))
   })

@@ -27,5 +27,10 @@ export const REFUSALS = {
   status: 'only the operator may write status other than approvals, Approved and Denied',
   requestedBy: 'spec.requestedBy must be ',
   weaker: 'lowering requiredApprovals or disabling identityGovernance requires the verb approve',
+  deletion: 'deleting a Realm with identityGovernance requires the verb approve',
+  keys: 'changing deletionPolicy to Delete requires the verb approve',
+  owner: 'adding an owner reference requires the verb approve',
+  confirmsWhat: 'the annotation realmkeeper.io/confirm-governance must name the version that it confirms: ',
+  mayNotConfirm: ' and on the Realm that the annotation realmkeeper.io/confirm-governance names',
   subject: 'needs the verb set-subject on users.realmkeeper.io',
 }
