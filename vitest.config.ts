@@ -15,8 +15,10 @@ const CONTROL_PLANE = 'test/support/control_plane_binaries.ts'
 
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // A test that hangs fails after this time. A test that passes may take a fraction of it on a quiet machine, and most
+    // of it on a busy one.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     projects: [
       {
         // npm test

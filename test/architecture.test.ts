@@ -137,7 +137,7 @@ test('every file of the product loads in plain Node, and loading it does nothing
   }`
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 120_000,
   })
   expect({ stdout, stderr, status }).toEqual({ stdout: '', stderr: '', status: 0 })
 })

@@ -21,7 +21,7 @@ async function loginDuring(change: string): Promise<{ status: number; body: obje
   await client.query(`select 1 from users where username = 'alice' for update`)
   const login = server.token(ALICE)
   // It waits for the row: it has read the user and checked the password.
-  await expect.poll(async () => (await pool.query(WAITING)).rowCount, { timeout: 15_000 }).toBe(1)
+  await expect.poll(async () => (await pool.query(WAITING)).rowCount, { timeout: 120_000 }).toBe(1)
   await client.query(change)
   await client.query('commit')
   await client.end()

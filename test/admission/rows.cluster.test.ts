@@ -292,7 +292,7 @@ describe('decisions on a real API server', () => {
     const request = await world.request()
     await removePolicies(cluster.admin)
     const forge = () => mergeStatus(world.who('mallory'), request, { approvals: [entry(request, 'ann')] })
-    await expect.poll(async () => verdict(await forge()), { timeout: 15_000 }).toBe('passes')
+    await expect.poll(async () => verdict(await forge()), { timeout: 120_000 }).toBe('passes')
     await installPolicies(cluster.admin)
     await untilActing(world)
 

@@ -304,7 +304,7 @@ describe('an installed release', () => {
       (await plane.admin.do('GET', `${RBAC}/clusterroles/${role}`)).rules.filter(({ apiGroups }: Manifest) =>
         apiGroups?.includes('realmkeeper.io'),
       )
-    await expect.poll(() => rulesOf('admin'), { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(() => rulesOf('admin'), { timeout: 120_000 }).toHaveLength(1)
     for (const role of ['view', 'edit', 'admin'])
       expect((await rulesOf(role)).flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch'])
   })
@@ -318,14 +318,14 @@ describe('an installed release', () => {
       ['its namespace', 'GET', '/api/v1/namespaces?fieldSelector=metadata.name%3Dteam'],
       onStatus('roleassignments', 'waiting', { conditions: [ready(request)], observedGeneration: 1 }),
     ]
-    await expect.poll(() => unexpectedAnswers(operator, calls, isAllowed), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => unexpectedAnswers(operator, calls, isAllowed), { timeout: 120_000 }).toEqual([])
     const elsewhere: Call[] = [
       ['Secrets everywhere', 'GET', '/api/v1/secrets'],
       ['Secrets elsewhere', 'GET', '/api/v1/namespaces/other/secrets'],
       ['users everywhere', 'GET', `${API}/users`],
       ['all namespaces', 'GET', '/api/v1/namespaces'],
     ]
-    await expect.poll(() => unexpectedAnswers(operator, elsewhere, isRefused), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => unexpectedAnswers(operator, elsewhere, isRefused), { timeout: 120_000 }).toEqual([])
   })
 
   // The last test: it removes the release.

@@ -114,7 +114,7 @@ describe('a running release', () => {
   }
 
   function until<Result>(attempt: () => Promise<Result>): Promise<Result> {
-    return vi.waitFor(attempt, { timeout: 40_000, interval: 50 })
+    return vi.waitFor(attempt, { timeout: 120_000, interval: 50 })
   }
 
   async function isReady(kind: string, name: string): Promise<string> {

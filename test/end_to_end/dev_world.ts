@@ -175,7 +175,7 @@ export async function startDevWorld(name: string): Promise<DevWorld> {
 }
 
 /** Repeats until the condition is true. Throws after a number of seconds. */
-export async function until(condition: () => Promise<boolean> | boolean, seconds = 20): Promise<void> {
+export async function until(condition: () => Promise<boolean> | boolean, seconds = 90): Promise<void> {
   const deadline = performance.now() + seconds * 1000
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${condition.toString().slice(0, 300)}`)

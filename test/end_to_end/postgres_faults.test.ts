@@ -36,7 +36,7 @@ describe('PostgreSQL fails and recovers', () => {
   async function untilRefused(statuses: Map<number, number>, soakSeconds: number): Promise<void> {
     const start = performance.now()
     const seconds = soak(0, soakSeconds)
-    await until(() => (statuses.get(503) ?? 0) >= 8 && performance.now() - start >= seconds * 1000, seconds + 30)
+    await until(() => (statuses.get(503) ?? 0) >= 8 && performance.now() - start >= seconds * 1000, seconds + 90)
   }
 
   it('row 77: its backends are killed under load', async () => {
@@ -65,7 +65,7 @@ describe('PostgreSQL fails and recovers', () => {
     expect([...statuses.keys()].filter((status) => !SAFE.has(status))).toEqual([])
     expect(statuses.get(503)).toBeGreaterThan(0)
     expect([world.pidOf('server'), world.pidOf('operator')]).toEqual(pids)
-  }, 60_000)
+  })
 
   it('row 77: it is stopped under load; public documents are still served', async () => {
     const pids = [world.pidOf('server'), world.pidOf('operator')]

@@ -68,7 +68,7 @@ describe('row 119: an operator that is killed at any time', () => {
     for (const name of names('User')) await operator.untilReady('User', name)
     for (const name of names('Client')) await operator.untilReady('Client', name)
     await expect
-      .poll(() => operator.source().list('User').length + operator.source().list('Client').length, { timeout: 20_000 })
+      .poll(() => operator.source().list('User').length + operator.source().list('Client').length, { timeout: 120_000 })
       .toBe(names('User').length + names('Client').length)
 
     const uid = (kind: 'User' | 'Client', name: string): string => operator.find(kind, name)?.metadata.uid ?? 'none'
@@ -84,5 +84,5 @@ describe('row 119: an operator that is killed at any time', () => {
     const generated = (await operator.source().secrets.read({ namespace: 'default', name: `client${last}-client` }))
       ?.data
     expect(generated?.client_secret?.length).toBe(43)
-  }, 60_000)
+  })
 })

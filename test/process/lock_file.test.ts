@@ -49,7 +49,7 @@ describe('a directory', () => {
       const start = (text: string): string | undefined => text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
       await writeFile(join(path, 'one.lock'), `${pid} ${boot}:${start(await stat())}\n`)
       await expect(lock()).rejects.toThrow(`(process ${pid})`)
-      await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 10_000 })
+      await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 120_000 })
       await expect(lock()).resolves.toBeTypeOf('function')
       parent.kill('SIGKILL')
     },

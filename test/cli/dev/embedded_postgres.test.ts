@@ -155,7 +155,7 @@ test('a supervised one is started again on its port when it does not come back',
   const pid = Number.parseInt(await readFile(`${await location()}/data/postmaster.pid`, 'utf8'), 10)
   process.kill(pid, 'SIGKILL')
   await expect
-    .poll(() => lines, { timeout: 10_000 })
+    .poll(() => lines, { timeout: 120_000 })
     .toEqual([
       'PostgreSQL has stopped; dev starts it in 0.1 s unless it runs again by then',
       'PostgreSQL is running again',

@@ -72,7 +72,7 @@ const QUICKSTART = join(ROOT, 'examples/quickstart')
 const passwordOf = (user: string): string => `${user}-password-1`
 
 /** Repeats the attempt until it does not throw. The deadline leaves room for a busy machine. */
-export function until<Result>(attempt: () => Promise<Result> | Result, seconds = 60): Promise<Result> {
+export function until<Result>(attempt: () => Promise<Result> | Result, seconds = 120): Promise<Result> {
   return vi.waitFor(async () => attempt(), { timeout: seconds * 1000, interval: 50 })
 }
 

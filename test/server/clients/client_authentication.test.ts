@@ -7,7 +7,7 @@ import type { TestServer } from '../../support/server.ts'
 const ODD_SECRET = 'p%41ss+w rd:%zz/ä'
 
 /** For what comes a little later, on a machine that may be busy. */
-const SOON = { timeout: 15_000, interval: 20 }
+const SOON = { timeout: 120_000, interval: 20 }
 
 let server: TestServer
 beforeAll(async () => {

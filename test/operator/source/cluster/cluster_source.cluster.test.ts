@@ -603,7 +603,7 @@ describe('resources of a cluster', () => {
       world.proxy.setSilence(true)
       await remove('users.realmkeeper.io')
       const isGoing = async () => (await plane.admin.do('GET', pathOf('User', 'default', 'alice'))).metadata
-      await expect.poll(isGoing, { timeout: 20_000 }).toHaveProperty('deletionTimestamp')
+      await expect.poll(isGoing, { timeout: 120_000 }).toHaveProperty('deletionTimestamp')
       await world.source().writeStatus(alice, uid, ready('still here'))
       expect(world.source().get(alice)?.metadata.deletionTimestamp).toBeUndefined()
       world.proxy.setSilence(false)
