@@ -126,9 +126,56 @@ export async function upsertRealm(db: Db, row: RealmRow): Promise<void> {
   )
 }
 
-/** Removes the realm's row and every row of configuration under it. Sessions are ended by the caller. */
-export async function deleteRealm(db: Db, realm: string): Promise<void> {
-  for (const table of ['granted_roles', 'role_assignments', 'users', 'clients', 'realms']) {
-    await db.query(`delete from ${table} where realm = $1`, [realm])
+/** Rows under a realm that the transaction of its removal deletes. More would make it long. */
+const DELETED_AT_ONCE = 1_000
+
+/**
+ * Removes the realm's row, which no login passes without, and at most `limit` rows of configuration under it; the name
+ * is free when `deleteRowsOfRealm` has deleted the others. Sessions are ended by the caller.
+ */
+export async function deleteRealm(db: Db, realm: string, now: Date, limit = DELETED_AT_ONCE): Promise<void> {
+  await db.query('delete from realms where realm = $1', [realm])
+  await db.query(
+    'insert into realm_removals (realm, started_at) values ($1, $2) on conflict on constraint realm_removals_pkey do nothing',
+    [realm, now],
+  )
+  await deleteRowsOfRealm(db, realm, limit)
+}
+
+/** Deletes at most `limit` rows of configuration under a removed realm. True when none is left. */
+export async function deleteRowsOfRealm(db: Db, realm: string, limit: number): Promise<boolean> {
+  // The lock also keeps these deletions from the rows of a realm that takes the name afterwards.
+  const { rows } = await db.query('select from realm_removals where realm = $1 for update', [realm])
+  if (rows.length === 0) return true
+  let left = limit
+  for (const [table, key] of ROWS_OF_REALM) {
+    const { rowCount } = await db.query(
+      `delete from ${table} where realm = $1 and (${key}) in (select ${key} from ${table} where realm = $1 limit $2)`,
+      [realm, left],
+    )
+    left -= rowCount ?? 0
+    if (left <= 0) return false
   }
+  await db.query('delete from realm_removals where realm = $1', [realm])
+  return true
+}
+
+/** Tables of configuration with the columns that identify a row in a realm. Grants first. */
+const ROWS_OF_REALM = [
+  ['granted_roles', 'subject_kind, subject, role, assignment_uid'],
+  ['role_assignments', 'resource_uid'],
+  ['users', 'subject'],
+  ['clients', 'client_id'],
+] as const
+
+/** Removed realms, under which rows remain. */
+export async function listRealmRemovals(db: Db): Promise<string[]> {
+  const { rows } = await db.query<{ realm: string }>('select realm from realm_removals order by started_at')
+  return rows.map(({ realm }) => realm)
+}
+
+/** Whether rows of a removed realm of this name remain, which would belong to a new one. */
+export async function isBeingRemoved(db: Db, realm: string): Promise<boolean> {
+  const { rows } = await db.query('select from realm_removals where realm = $1', [realm])
+  return rows.length > 0
 }

@@ -17,6 +17,7 @@ import type { OperatorMetrics } from '../metrics.ts'
 import { runKeyringRolePruning } from '../realm/keyring/keyring_role.ts'
 import { driftReport } from '../rows/drift.ts'
 import { listIdentitiesOf } from '../rows/list_identities.ts'
+import { runRemainingDeletions } from '../rows/remaining_deletions.ts'
 import { createRows } from '../rows/rows.ts'
 import { PostgresAway, storeAccess } from '../rows/store_access.ts'
 import { sweepRows } from '../rows/sweep.ts'
@@ -130,6 +131,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     state = 'leading'
     background = [
       runResync({ ...options, sweep, unswept, drift, controllers: started, onDeposed, signal }),
+      runRemainingDeletions({ store, rows, clock, log, onDeposed, signal }),
       runKeyringRolePruning({ ...reconcilers, role: origin.keyringRole, db: store.db, clock, log, signal }),
     ]
   }

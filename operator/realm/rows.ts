@@ -1,7 +1,7 @@
 import { noteChange } from '../../store/changes.ts'
 import { deleteKeyVersions } from '../../store/key_versions.ts'
 import type { Db } from '../../store/db.ts'
-import { deleteRealm, upsertRealm } from '../../store/realms.ts'
+import { deleteRealm, deleteRowsOfRealm, isBeingRemoved, upsertRealm } from '../../store/realms.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { endSessionsOf } from '../rows/ended_sessions.ts'
@@ -15,6 +15,8 @@ export async function saveRealm({ store, rows }: Deps, row: RealmRow): Promise<b
   const known = rows.realms.get(resourceUid)
   if (known?.realm === realm && known.digest === realmDigest(row) && rows.realmOwner(realm) === resourceUid)
     return false
+  // Users and grants of a removed realm of this name must not become those of this one.
+  while (await isBeingRemoved(store.db, realm)) await deleteRemainingRows({ store, rows }, realm)
   const former = rows.realmOwner(realm)
   await rows.realms.write(resourceUid, async () => {
     await store.transaction(async (db) => {
@@ -27,7 +29,19 @@ export async function saveRealm({ store, rows }: Deps, row: RealmRow): Promise<b
   return true
 }
 
-/** Deletes a realm with all its rows, and its sessions end. `withKeys` also deletes the record of its key versions. */
+/** Rows that one transaction deletes. */
+const DELETED_AT_ONCE = 2_000
+
+/** Deletes a bounded number of the rows that a removed realm left. True when none is left. */
+export async function deleteRemainingRows({ store, rows }: Deps, realm: string): Promise<boolean> {
+  const isComplete = await store.transaction((db) => deleteRowsOfRealm(db, realm, DELETED_AT_ONCE))
+  if (isComplete) rows.forgetRealm(realm)
+  return isComplete
+}
+
+/**
+ * Deletes a realm, and its sessions end. From then on nothing under it is served; of many rows the last ones are deleted
+ * later, by `runRemainingDeletions` or by the next Realm of this name. `withKeys` also deletes the record of its key versions. */
 export async function removeRealm(
   deps: Deps,
   of: { realm: string; resourceUid: string },
@@ -53,7 +67,7 @@ async function deleteRows(
 ): Promise<void> {
   await rows.realms.write(resourceUid, async () => {
     await store.transaction(async (db) => {
-      await deleteRealm(db, realm)
+      await deleteRealm(db, realm, store.now())
       await also(db, realm)
       await noteChange(db, { realm, kind: 'realm', key: realm }, store.now())
     })

@@ -1,5 +1,6 @@
 import type { Db } from '../db.ts'
 import type { UserRow } from '../users.ts'
+import { COVERED_BY_END } from './session_ends.ts'
 
 /** A session with the state of its user and grants, read from the rows for each request and never cached. */
 export interface LiveSession {
@@ -56,7 +57,8 @@ export async function findLiveSessions(db: Db, keys: SessionKey[], now: Date): P
     name: 'find_live_sessions',
     text: `
       select wanted.ord::integer as ord, s.realm, s.sid, s.client_id as "clientId", s.requested_scope as "requestedScope",
-             s.auth_time as "authTime", s.expires_at as "expiresAt", s.ended_at is not null as ended, s.generation,
+             s.auth_time as "authTime", s.expires_at as "expiresAt", s.generation,
+             s.ended_at is not null or ${COVERED_BY_END('s')} as ended,
              u.subject, u.username, u.email, u.email_verified as "emailVerified", u.first_name as "firstName",
              u.last_name as "lastName", u.enabled, u.subject_pinned as "subjectPinned",
              ${GRANTED('s.realm', 's.subject', '$3')} as "grantedRoles"

@@ -1,4 +1,5 @@
 import type { Db } from '../db.ts'
+import { COVERED_BY_END } from './session_ends.ts'
 
 /** One presented refresh token, and its successor. */
 export interface Rotation {
@@ -52,7 +53,7 @@ export async function rotateSessions(db: Db, rotations: Rotation[]): Promise<(Ro
                s.realm, s.sid, s.generation, s.refresh_kid, s.rotated_at, s.idle_expires_at, s.expires_at,
                case
                  when s.client_id <> w.client_id then 'absent'
-                 when s.ended_at is not null then 'ended'
+                 when s.ended_at is not null or ${COVERED_BY_END('s')} then 'ended'
                  when s.expires_at <= w.now then 'expired'
                  when s.generation = w.generation and s.idle_expires_at <= w.now then 'expired'
                  when s.generation = w.generation then 'rotated'

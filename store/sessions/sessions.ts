@@ -33,8 +33,8 @@ export interface LoginProof {
 
 /**
  * Starts the session of a login that proved the user's password. Returns false, without writing, when the user was
- * disabled, removed or got another password since it was read, or the client was removed. A transaction that changes or
- * removes either row waits for the locks, so that it ends this session too.
+ * disabled, removed or got another password since it was read, or the client or the realm was removed. A transaction that
+ * changes or removes one of these rows waits for the locks, so that it ends this session too.
  */
 export async function startSession(
   db: Db,
@@ -45,12 +45,13 @@ export async function startSession(
     name: 'start_session',
     text: `insert into sessions
        (realm, sid, client_id, subject, requested_scope, auth_time, expires_at, generation, refresh_kid, rotated_at,
-        idle_expires_at)
-     select $1, $2::uuid, c.client_id, u.subject, $5, $6::timestamptz, $7::timestamptz, 0, $8, $6, $9::timestamptz
-       from users u join clients c on c.realm = u.realm
+        idle_expires_at, ends_seen)
+     select $1, $2::uuid, c.client_id, u.subject, $5, $6::timestamptz, $7::timestamptz, 0, $8, $6, $9::timestamptz,
+            (select last_id from session_end_counter)
+       from users u join clients c on c.realm = u.realm join realms r on r.realm = u.realm
       where u.realm = $1 and u.subject = $4 and u.enabled and u.password_source is not distinct from $10
         and c.client_id = $3 and c.resource_uid = $11
-        for share of u for key share of c`,
+        for share of u for key share of c, r`,
     values: [
       session.realm,
       session.sid,
@@ -91,22 +92,6 @@ export async function endSession(
     [session.realm, session.sid, session.clientId, now, reason],
   )
   return rowCount === 1
-}
-
-/** Ends every session of a subject, a client or a whole realm; returns how many. */
-export async function endSessions(
-  db: Db,
-  of: { realm: string; subject?: string; clientId?: string },
-  reason: EndReason,
-  now: Date,
-): Promise<number> {
-  const { rowCount } = await db.query(
-    `update sessions set ended_at = $4, end_reason = $5
-      where realm = $1 and ($2::text is null or subject = $2) and ($3::text is null or client_id = $3)
-        and ended_at is null`,
-    [of.realm, of.subject ?? null, of.clientId ?? null, now, reason],
-  )
-  return rowCount ?? 0
 }
 
 /** Deletes expired sessions; at most `limit` a call, so that no call holds locks for long. */

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deleteClient } from '../../store/clients.ts'
 import { noteChange } from '../../store/changes.ts'
+import { endSessions } from '../../store/sessions/session_ends.ts'
 import { deleteUser, upsertUser } from '../../store/users.ts'
 import { eventually } from '../support/eventually.ts'
 import { HELD, startFieldServer } from '../support/field_world.ts'
 import type { FieldServer } from '../support/field_world.ts'
+import { insertManySessions } from '../support/many_sessions.ts'
 import { realmKeyring } from '../support/realm_keyring.ts'
 import { ALICE_PASSWORD, SHOP_SECRET } from '../support/server.ts'
 import { resigned, tokenParts } from '../support/signed_tokens.ts'
@@ -145,6 +147,31 @@ describe('events after its issue', () => {
     expect(await seen(token)).toEqual(GOOD)
     await deleteUser(server.database.pool, ida.resourceUid)
     expect(await seen(token)).toEqual(NOT_GOOD)
+  })
+
+  test('the sessions of its user, client or realm were ended, and tens of thousands wait for their deletion', async () => {
+    const { pool } = server.database
+    const mia = await server.addUser({ username: 'mia', subjectPinned: true }, ALICE_PASSWORD)
+    await server.grant('acme', mia.subject, HELD)
+    const many = { realm: 'acme', clientId: 'shop', subjects: [mia.subject], count: 20_000 }
+    await insertManySessions(pool, many)
+    for (const owner of [{ subject: mia.subject }, { clientId: 'shop' }, {}]) {
+      const token = await server.tokenOf('mia')
+      const login = { username: 'mia', password: ALICE_PASSWORD }
+      const { body } = await server.token({ grant_type: 'password', ...login })
+      expect(await seen(token)).toEqual(GOOD)
+      await endSessions(pool, { realm: 'acme', ...owner }, 'password_changed', new Date())
+      expect(await seen(token)).toEqual(NOT_GOOD)
+      const { refresh_token } = body
+      const refresh = await server.token({ grant_type: 'refresh_token', refresh_token })
+      expect(refresh).toMatchObject({ status: 400, body: { error_description: 'Session not active' } })
+      // A later login is good, although the sessions before it still wait.
+      expect(await seen(await server.tokenOf('mia'))).toEqual(GOOD)
+    }
+    const { rowCount } = await pool.query('select from sessions where subject = $1 and ended_at is null', [mia.subject])
+    expect(rowCount).toBeGreaterThan(15_000)
+    await pool.query('delete from session_ends')
+    await deleteUser(pool, mia.resourceUid)
   })
 
   test('row 13: its client was disabled, or removed', async () => {

@@ -50,7 +50,7 @@ describeOnEveryVersion('rows of configuration', (database) => {
         { role: 'clerk', expiresAt: null },
       ])
       await insertSession(pool, newSession(now, { realm }))
-      await deleteRealm(pool, realm)
+      await deleteRealm(pool, realm, new Date())
       const { rows } = await pool.query(
         `select 'realms' as kept from realms where realm = $1 union all select 'clients' from clients where realm = $1
          union all select 'users' from users where realm = $1

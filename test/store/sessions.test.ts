@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import type { Db } from '../../store/db.ts'
 import { rotateSessions } from '../../store/sessions/rotation.ts'
 import type { Rotated, Rotation, RotationRefused } from '../../store/sessions/rotation.ts'
-import { endSession, endSessions, sweepSessions } from '../../store/sessions/sessions.ts'
+import { endSessions } from '../../store/sessions/session_ends.ts'
+import { endSession, sweepSessions } from '../../store/sessions/sessions.ts'
 import { insertSession } from '../support/sessions.ts'
 import { newSession } from '../support/rows.ts'
 import { describeOnEveryVersion } from './every_version.ts'
@@ -168,8 +169,14 @@ describeOnEveryVersion('sessions', (database) => {
     const { pool } = database()
     const [mine, mineToo, other] = [newSession(start), newSession(start), newSession(start)]
     for (const row of [mine, { ...mineToo, subject: mine.subject }, other]) await insertSession(pool, row)
-    expect(await endSessions(pool, { realm: 'acme', subject: mine.subject }, 'user_removed', after(1))).toBe(2)
-    expect(await endSessions(pool, { realm: 'acme', subject: other.subject }, 'user_removed', after(1))).toBe(1)
+    expect(await endSessions(pool, { realm: 'acme', subject: mine.subject }, 'user_removed', after(1))).toEqual({
+      ended: 2,
+      isComplete: true,
+    })
+    expect(await endSessions(pool, { realm: 'acme', subject: other.subject }, 'user_removed', after(1))).toEqual({
+      ended: 1,
+      isComplete: true,
+    })
   })
 
   it('sweeps only what is past its end', async () => {
