@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AccessSource } from './access.ts'
 import { ApiError, errorOfStatus, isStatus, unreachable } from './api_error.ts'
 import type { ApiList, ApiObject } from './api_object.ts'
+import type { CountCall, Verb } from './call_counter.ts'
 import type { Clock } from './clock.ts'
 
 export interface ApiRequest {
@@ -35,6 +36,7 @@ export interface ApiClientOptions {
   clock: Clock
   /** Called before every attempt of a call that writes, with the call's name. Refuses the write by throwing. */
   beforeWrite?: (call: string) => void
+  countCall?: CountCall | undefined
   /** Until a call has been answered, or a watch is open. Default 30 s. */
   timeoutMillis?: number
   /** Bound of an answer that is read as a whole. Default 256 MiB. */
@@ -42,6 +44,8 @@ export interface ApiClientOptions {
   /** Sent with every call; several values are sent as several headers. */
   headers?: Record<string, string | string[]>
 }
+
+const VERBS = { GET: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } as const
 
 export const JSON_PATCH = 'application/json-patch+json'
 export const MERGE_PATCH = 'application/merge-patch+json'
@@ -63,26 +67,26 @@ const RELOAD_MILLIS = { refused: 1_000, unreachable: 30_000 }
  * effect with the next call. README.md in this folder lists what is retried.
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { access, clock, beforeWrite, headers = {} } = options
+  const { access, clock, beforeWrite, countCall, headers = {} } = options
   const { timeoutMillis = TIMEOUT_MILLIS, maxBodyBytes = MAX_BODY_BYTES } = options
   const reused = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, timeout: IDLE_MILLIS }
   const agents = { call: agentPair(reused), watch: agentPair({}) }
   let reloads = 0
   let reloadedAt = clock.now()
 
-  async function call(request: ApiRequest, kind: 'call' | 'watch' = 'call'): Promise<IncomingMessage> {
+  async function call(request: ApiRequest, verb: Verb): Promise<IncomingMessage> {
     const reloadsBefore = reloads
     try {
-      return await attempt(request, kind)
+      return await attempt(request, verb)
     } catch (error) {
       if (error instanceof StaleConnection) {
         if (request.method === 'POST') throw error
-        return attempt(request, kind)
+        return attempt(request, verb)
       }
       const isRefused = isStatus(error, 401)
       if (isRefused) reloadAccess(RELOAD_MILLIS.refused)
       else if (isStatus(error, 0) && !request.signal?.aborted) reloadAccess(RELOAD_MILLIS.unreachable)
-      if (isRefused && reloads > reloadsBefore) return attempt(request, kind)
+      if (isRefused && reloads > reloadsBefore) return attempt(request, verb)
       throw error
     }
   }
@@ -94,7 +98,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     reloadedAt = clock.now()
   }
 
-  async function attempt(request: ApiRequest, kind: 'call' | 'watch'): Promise<IncomingMessage> {
+  async function attempt(request: ApiRequest, verb: Verb): Promise<IncomingMessage> {
     const name = nameOf(request)
     if (request.method !== 'GET') beforeWrite?.(name)
     const {
@@ -108,7 +112,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     const protocol = target.protocol === 'http:' ? 'http' : 'https'
     const answer = Promise.withResolvers<IncomingMessage>()
     const outgoing = { http, https }[protocol].request(target, {
-      agent: agents[kind][protocol],
+      agent: agents[verb === 'watch' ? 'watch' : 'call'][protocol],
       // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
       rejectUnauthorized: true,
       ...connection,
@@ -124,8 +128,12 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     })
     outgoing.end(request.body === undefined ? undefined : JSON.stringify(request.body))
     try {
-      const response = await answer.promise
+      const response = await answer.promise.catch((error: unknown) => {
+        countCall?.(verb, 0)
+        throw error
+      })
       const { statusCode = 0 } = response
+      countCall?.(verb, statusCode)
       if (statusCode >= 200 && statusCode < 300) return response
       const text = await readBody(response, maxBodyBytes).catch(() => '')
       throw errorOfStatus(name, statusCode, parsed(text), response.headers['retry-after'])
@@ -134,8 +142,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
-  async function json(request: ApiRequest): Promise<unknown> {
-    const response = await call(request)
+  async function json(request: ApiRequest, verb: Verb): Promise<unknown> {
+    const response = await call(request, verb)
     const cancel = clock.after(timeoutMillis, () => response.destroy(lateAnswer()))
     try {
       return JSON.parse(await readBody(response, maxBodyBytes))
@@ -151,7 +159,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   }
 
   async function object(request: ApiRequest): Promise<ApiObject> {
-    const body = await json(request)
+    const body = await json(request, VERBS[request.method])
     if (hasMember(body, 'metadata')) return body
     throw unreachable(nameOf(request), 'the answer is not an object')
   }
@@ -167,7 +175,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       }
     },
     async list(request) {
-      const body = await json(request)
+      const body = await json(request, 'list')
       // Go writes an empty list as null.
       if (hasMember(body, 'items')) return { metadata: body.metadata, items: body.items ?? [] }
       throw unreachable(nameOf(request), 'the answer is not a list')

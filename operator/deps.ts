@@ -19,7 +19,7 @@ export interface ReconcilerDeps {
   licenseKeys: readonly LicenseKey[]
   /** Whether admission policies are known to restrict who may decide, at this moment. */
   approvalEnforcement: () => ApprovalEnforcement
-  metrics: Pick<OperatorMetrics, 'reconciled' | 'waited'>
+  metrics: Pick<OperatorMetrics, 'reconciled' | 'waited' | 'realmExpires'>
   /** Reports a row that another client of the database changed. */
   reportDrift: (row: string) => void
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
+import { callCounter } from '../kubernetes/call_counter.ts'
 import { processClock } from '../kubernetes/clock.ts'
 import type { Clock } from '../kubernetes/clock.ts'
 import { serveHealth } from '../process/health.ts'
@@ -49,9 +50,10 @@ export async function runOperator(
   const acceptEmpty = parseAcceptEmpty(config.acceptEmpty)
   const holder = `${hostname()}-${randomBytes(4).toString('hex')}`
 
+  const apiCalls = callCounter()
   const origin = surroundings.source
     ? onSource(surroundings.source)
-    : await configuredOrigin(config, { holder, log, now, clock, random })
+    : await configuredOrigin(config, { holder, log, now, clock, random, countCall: apiCalls.count })
   const { source, mayBeAway } = origin
   // A fault in the manifests ends the start. An API server that does not answer does not.
   if (!mayBeAway) await source.start()
@@ -65,7 +67,14 @@ export async function runOperator(
     queryTimeoutMillis: 10_000,
     onError: (error) => log.warn({ err: error }, 'a connection to PostgreSQL was lost'),
   })
-  const metrics = createOperatorMetrics(source, (kind) => leadership.stats(kind))
+  const metrics = createOperatorMetrics({
+    source,
+    stats: (kind) => leadership.stats(kind),
+    isLeading: () => leadership.state() === 'leading',
+    watches: () => origin.watches?.() ?? [],
+    now,
+  })
+  metrics.registry.registerMetric(apiCalls.counter)
   const leadership = createLeadership({
     origin,
     pool,

@@ -1,6 +1,13 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { WatchState } from '../kubernetes/reflector.ts'
 import { conditionOf } from './controller/condition.ts'
 import type { QueueStats } from './controller/queue.ts'
+import { enforcementMetrics } from './metrics/enforcement_metrics.ts'
+import { queueMetrics } from './metrics/queue_metrics.ts'
+import { realmMetrics } from './metrics/realm_metrics.ts'
+import type { RealmTimes } from './metrics/realm_metrics.ts'
+import { watchMetrics } from './metrics/watch_metrics.ts'
+import type { Enforcement } from './role_assignment/decision.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'
@@ -10,22 +17,34 @@ export type ReconcileLabel = 'ready' | 'not_ready' | 'finalized' | 'failed'
 
 export interface OperatorMetrics {
   registry: Registry
-  reconciled(kind: Kind, result: ReconcileLabel): void
+  reconciled(kind: Kind, result: ReconcileLabel, seconds: number): void
   /** A row was found that another client of the database had changed. */
   drifted(): void
   /** How long a RoleAssignment had waited when a decision was recorded, or when its roles were granted. */
   waited(until: 'decision' | 'grant', seconds: number): void
+  /** When the license and the keys of a Realm have to be renewed. */
+  realmExpires(uid: string, times: RealmTimes): void
+  /** A term of this process began or ended. */
+  leadershipChanged(to: 'leading' | 'standby'): void
+  /** Undefined while another process leads. */
+  enforcementChanged(mode: Enforcement['mode'] | undefined): void
+}
+
+/** What the gauges read when they are scraped. */
+export interface MetricSources {
+  source: ResourceSource
+  stats: (kind: Kind) => QueueStats | undefined
+  isLeading: () => boolean
+  watches: () => WatchState[]
+  now: () => Date
 }
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Metrics of the operator. Labels come from closed sets. */
-export function createOperatorMetrics(
-  source: ResourceSource,
-  stats: (kind: Kind) => QueueStats | undefined,
-): OperatorMetrics {
+/** Metrics of the operator, which docs/metrics.md lists. Labels come from closed sets, or are bounded. */
+export function createOperatorMetrics({ source, stats, isLeading, watches, now }: MetricSources): OperatorMetrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -34,6 +53,13 @@ export function createOperatorMetrics(
     name: 'realmkeeper_operator_reconciles_total',
     help: 'Reconciles, by result',
     labelNames: ['kind', 'result'],
+    registers,
+  })
+  const durations = new Histogram({
+    name: 'realmkeeper_operator_reconcile_duration_seconds',
+    help: 'Duration of a reconcile, by result',
+    labelNames: ['kind', 'result'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   })
   const drift = new Counter({
@@ -48,36 +74,22 @@ export function createOperatorMetrics(
     buckets: [1, 10, MINUTE, 10 * MINUTE, HOUR, 4 * HOUR, DAY, 3 * DAY, 7 * DAY, 30 * DAY],
     registers,
   })
-  const queueGauge = (name: string, help: string, of: (queue: QueueStats) => number): Gauge =>
+  const leaderships = new Counter({
+    name: 'realmkeeper_operator_leadership_changes_total',
+    help: 'How often this process took the lead, and lost it or gave it up',
+    labelNames: ['to'],
+    registers,
+  })
+  const realmTimes = new Map<string, RealmTimes>()
+  const gauges = [
     new Gauge({
-      name,
-      help,
-      labelNames: ['kind'],
-      registers,
+      name: 'realmkeeper_operator_leading',
+      help: '1 while this process leads and its controllers run',
+      registers: [],
       collect() {
-        for (const kind of KINDS) {
-          const queue = stats(kind)
-          if (queue) this.set({ kind }, of(queue))
-        }
+        this.set(isLeading() ? 1 : 0)
       },
-    })
-  queueGauge('realmkeeper_operator_queue_ready', 'Keys that wait for a worker', ({ ready }) => ready)
-  queueGauge(
-    'realmkeeper_operator_queue_waiting',
-    'Keys that wait for a time: a retry, an expiry',
-    ({ waiting }) => waiting,
-  )
-  queueGauge(
-    'realmkeeper_operator_queue_retries',
-    'Failed reconciles since the start of the term',
-    ({ retries }) => retries,
-  )
-  queueGauge(
-    'realmkeeper_operator_queue_oldest_seconds',
-    'How long the oldest ready key has waited',
-    ({ oldestMillis }) => oldestMillis / 1000,
-  )
-  registry.registerMetric(
+    }),
     new Gauge({
       name: 'realmkeeper_resources',
       help: 'Resources, by the status of their condition Ready',
@@ -91,12 +103,36 @@ export function createOperatorMetrics(
         }
       },
     }),
-  )
+    ...queueMetrics(stats),
+    ...watchMetrics(watches),
+    ...realmMetrics(realmsThatExist, (uid) => realmTimes.get(uid)),
+  ]
+  for (const gauge of gauges) registry.registerMetric(gauge)
+
+  function realmsThatExist() {
+    const realms = source.list('Realm')
+    // Forgets Realms that were deleted.
+    if (realmTimes.size > realms.length) {
+      const uids = new Set(realms.map(({ metadata }) => metadata.uid))
+      for (const uid of realmTimes.keys()) if (!uids.has(uid)) realmTimes.delete(uid)
+    }
+    return realms
+  }
 
   return {
     registry,
-    reconciled: (kind, result) => reconciles.inc({ kind, result }),
+    reconciled(kind, result, seconds) {
+      reconciles.inc({ kind, result })
+      durations.observe({ kind, result }, seconds)
+    },
     drifted: () => drift.inc(),
     waited: (until, seconds) => waiting.observe({ until }, seconds),
+    realmExpires: (uid, times) => void realmTimes.set(uid, times),
+    leadershipChanged(to) {
+      leaderships.inc({ to })
+      // Another leader renews licenses and keys from now on.
+      realmTimes.clear()
+    },
+    enforcementChanged: enforcementMetrics(registry, now),
   }
 }

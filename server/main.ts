@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Counter } from 'prom-client'
 import type { Logger } from 'pino'
 import { apiServerOfPod } from '../process/config.ts'
 import type { ServerConfig } from '../process/settings.ts'
@@ -18,6 +19,8 @@ import { startDeps } from './deps.ts'
 import type { Deps, RunningDeps } from './deps.ts'
 import { inClusterAccess } from '../kubernetes/access.ts'
 import type { AccessSource } from '../kubernetes/access.ts'
+import { callCounter } from '../kubernetes/call_counter.ts'
+import type { CountCall } from '../kubernetes/call_counter.ts'
 import { processClock } from '../kubernetes/clock.ts'
 import { clusterKeyrings } from './keyrings/cluster_keyrings.ts'
 import { directoryKeyrings } from './keyrings/directory_keyrings.ts'
@@ -49,7 +52,8 @@ export class ServerConfigError extends PlainError {
  * @throws ListenError, SchemaMismatch when the database is too new for this process, ServerConfigError, ApiAccessError
  */
 export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, 'now' | 'log'>): Promise<RunningServer> {
-  const keyringSource = await configuredKeyrings(config, log)
+  const apiCalls = callCounter()
+  const keyringSource = await configuredKeyrings(config, log, apiCalls.count)
   const pool = createPool({
     connectionString: config.databaseUrl,
     applicationName: 'realmkeeper-server',
@@ -66,7 +70,7 @@ export async function runServer(config: ServerConfig, { now, log }: Pick<Deps, '
   const replicaId = `${hostname()}-${randomBytes(4).toString('hex')}`
   const running = startDeps({ config, pool, keyringSource, replicaId, now, log })
   try {
-    return await serve(config, running, log)
+    return await serve(config, running, apiCalls.counter, log)
   } catch (error) {
     await running.stop()
     throw error
@@ -86,14 +90,14 @@ async function refuseNewerSchema(db: Db, log: Logger): Promise<void> {
   }
 }
 
-async function configuredKeyrings(config: ServerConfig, log: Logger): Promise<KeyringSource> {
+async function configuredKeyrings(config: ServerConfig, log: Logger, countCall: CountCall): Promise<KeyringSource> {
   const { keyringDir, kubeconfig } = config
   if (keyringDir !== undefined) return directoryKeyrings(keyringDir)
   const access = kubeconfig === undefined ? accessOfPod() : await accessOfFile(kubeconfig)
   // Reports unusable credentials at the start, and not with the first keyring.
   await access.read()
   const timings = { stallMillis: config.watchStallSeconds * 1_000 }
-  return clusterKeyrings({ access, clock: processClock, log, random: Math.random, timings })
+  return clusterKeyrings({ access, clock: processClock, log, random: Math.random, timings, countCall })
 }
 
 function accessOfPod(): AccessSource {
@@ -111,7 +115,12 @@ async function accessOfFile(file: string): Promise<AccessSource> {
   return kubeconfigAccess({ file, unattended: true })
 }
 
-async function serve(config: ServerConfig, running: RunningDeps, log: Logger): Promise<RunningServer> {
+async function serve(
+  config: ServerConfig,
+  running: RunningDeps,
+  apiCalls: Counter,
+  log: Logger,
+): Promise<RunningServer> {
   const { deps, mirror, keyrings, follower } = running
   const metrics = createServerMetrics({
     pool: deps.pool,
@@ -119,6 +128,7 @@ async function serve(config: ServerConfig, running: RunningDeps, log: Logger): P
     refusedKeyrings: keyrings.refused,
     isFollowingChanges: follower.isFresh,
   })
+  metrics.registry.registerMetric(apiCalls)
   const health = await serveHealth({
     host: config.listenHost,
     port: config.healthPort,

@@ -4,7 +4,7 @@ import type { Clock } from '../../kubernetes/clock.ts'
 import { loggableText } from '../../process/loggable.ts'
 import { FINALIZER } from '../../crds/group.ts'
 import { Deposed } from '../../store/operator/epoch.ts'
-import type { OperatorMetrics } from '../metrics.ts'
+import type { OperatorMetrics, ReconcileLabel } from '../metrics.ts'
 import { PostgresAway } from '../rows/store_access.ts'
 import { keyText } from '../source/resource.ts'
 import type { Kind, Resource, ResourceKey } from '../source/resource.ts'
@@ -67,13 +67,25 @@ export function createController<K extends Kind>(
   const unsettled = new Map<string, { attempts: number; since: number }>()
 
   async function work(text: string): Promise<number | undefined> {
+    const began = clock.now()
+    const count = (result: ReconcileLabel): void => deps.metrics.reconciled(kind, result, (clock.now() - began) / 1_000)
+    try {
+      return await workOn(text, count)
+    } catch (error) {
+      // As in the queue: an outage is no failure of this resource.
+      if (!isOutage(error)) count('failed')
+      throw error
+    }
+  }
+
+  async function workOn(text: string, count: (result: ReconcileLabel) => void): Promise<number | undefined> {
     const key = parseKey(kind, text)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
     const resource = source.get(key) as ResourceOf<K> | undefined
     try {
       if (!resource) return await gone(key)
       const isDeleted = resource.metadata.deletionTimestamp !== undefined
-      const requeueMillis = isDeleted ? await finalize(key, resource) : await reconcile(key, resource)
+      const requeueMillis = isDeleted ? await finalize(key, resource, count) : await reconcile(key, resource, count)
       unsettled.delete(text)
       return requeueMillis
     } catch (error) {
@@ -86,7 +98,11 @@ export function createController<K extends Kind>(
     }
   }
 
-  async function reconcile(key: ResourceKey, resource: ResourceOf<K>): Promise<number | undefined> {
+  async function reconcile(
+    key: ResourceKey,
+    resource: ResourceOf<K>,
+    count: (result: ReconcileLabel) => void,
+  ): Promise<number | undefined> {
     // Throws NotYet before the finalizer is written: thousands of resources may wait for one Realm.
     if (namesRealm(resource)) view.realmFor(resource)
     // Before any row, so that no object with rows is deleted without its cleanup.
@@ -94,7 +110,7 @@ export function createController<K extends Kind>(
     const result = await reconciler.reconcile(resource, view)
     await writeStatus(key, resource, result)
     if (result.changed) deps.enqueueUsersOf(key)
-    deps.metrics.reconciled(kind, isReady(result) ? 'ready' : 'not_ready')
+    count(isReady(result) ? 'ready' : 'not_ready')
     if (!result.requeueAt) return undefined
     const millis = result.requeueAt.getTime() - now().getTime()
     // A time in the past must not make a busy loop.
@@ -102,7 +118,11 @@ export function createController<K extends Kind>(
   }
 
   /** Also without the finalizer: anyone may remove it while another finalizer keeps the object, and grants must end. */
-  async function finalize(key: ResourceKey, resource: ResourceOf<K>): Promise<undefined> {
+  async function finalize(
+    key: ResourceKey,
+    resource: ResourceOf<K>,
+    count: (result: ReconcileLabel) => void,
+  ): Promise<undefined> {
     const { uid } = resource.metadata
     if (!hasFinalizer(resource) && finalized.get(keyText(key)) === uid) return
     // A grant without a RoleAssignment ends, whether the object was deleted or its kind.
@@ -115,7 +135,7 @@ export function createController<K extends Kind>(
     finalized.set(keyText(key), uid)
     cleanupReported.delete(uid)
     deps.enqueueUsersOf(key)
-    deps.metrics.reconciled(kind, 'finalized')
+    count('finalized')
   }
 
   /** The object was finalized, or was deleted without its finalizer. The sweep finds the rows that remain. */
@@ -162,7 +182,6 @@ export function createController<K extends Kind>(
   function onFailure({ key: text, error, failures, retryMillis }: QueueFailure): void {
     const key = parseKey(kind, text)
     const about = { resource: keyText(key), err: error, failures, retryMillis }
-    deps.metrics.reconciled(kind, 'failed')
     // Another writer was faster, which is ordinary.
     if (error instanceof ResourceConflict)
       return log.debug(about, 'the resource changed meanwhile; the operator retries')

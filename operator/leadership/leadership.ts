@@ -84,6 +84,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
 
   async function runTerm({ signal }: Term): Promise<void> {
     state = 'starting'
+    metrics.leadershipChanged('leading')
     const enforcement = origin.enforcementCheck?.()
     try {
       await retryUntilPostgresAnswers(() => startTerm(signal, enforcement), signal)
@@ -92,6 +93,8 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     }
     await aborted(signal, signal)
     state = 'standby'
+    metrics.leadershipChanged('standby')
+    metrics.enforcementChanged(undefined)
     await Promise.all([enforcement?.stop(), controllers?.stop(), ...background])
     controllers = undefined
   }
@@ -115,9 +118,13 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       store,
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
       cached: () => source.list('RoleAssignment') as RoleAssignmentResource[],
-      changed: () => controllers?.enqueue('Realm', 'RoleAssignment'),
+      changed: () => {
+        metrics.enforcementChanged(enforcement.current().mode)
+        controllers?.enqueue('Realm', 'RoleAssignment')
+      },
       onDeposed,
     })
+    metrics.enforcementChanged((enforcement?.current() ?? DEVELOPMENT).mode)
     await rows.load(store.db)
     const unswept = await sweepRows(sweep)
     if (signal.aborted) return

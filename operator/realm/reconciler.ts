@@ -6,6 +6,7 @@ import type { EncryptionField, EncryptionPreconditions, RealmRow } from '../../s
 import { notReady, ready } from '../controller/reconciler.ts'
 import type { Reconciler } from '../controller/reconciler.ts'
 import type { ReconcilerDeps } from '../deps.ts'
+import { keysDueAt } from '../metrics/realm_metrics.ts'
 import { enforcementCondition } from '../enforcement/approval_enforcement.ts'
 import type { KnownRow } from '../rows/known_table.ts'
 import type { SecretName } from '../source/resource_source.ts'
@@ -73,6 +74,11 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
           hasPrimaryKey: keyring.keyring?.encryption.some(({ state }) => state === 'primary') === true,
         }),
       ]
+      const keysInStatus = keyringStatus(keyring.keyring, keyring.seen)
+      deps.metrics.realmExpires(uid, {
+        licenseExpiresAt: license.expiresAt,
+        keyDueAt: keysDueAt(realm, keysInStatus),
+      })
       const issuer = issuerOf(deps.baseUrl, name)
       const requeueAt = earliest([keyring.recheckAt, license.changesAt, adminUntil ?? undefined])
       const rest = {
@@ -83,7 +89,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
           issuer,
           defaultRoles: await findDefaultRoles(store.db, name, now),
           encryptionFields: fieldStatus(fields),
-          keys: keyringStatus(keyring.keyring, keyring.seen),
+          keys: keysInStatus,
         } satisfies RealmStatus,
       }
       if (keys.status !== 'True') return notReady(keys.reason, keys.message, rest)

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { createApiClient } from '../../kubernetes/api_client.ts'
 import { isStatus } from '../../kubernetes/api_error.ts'
+import type { CountCall } from '../../kubernetes/call_counter.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { kubeconfigAccess } from '../../kubernetes/kubeconfig_access.ts'
 import type { OperatorConfig } from '../../process/settings.ts'
@@ -21,6 +22,7 @@ export interface ClusterSurroundings {
   now: () => Date
   clock: Clock
   random: () => number
+  countCall?: CountCall
 }
 
 /** A late answer about the Lease is worthless, because the Lease decides whether the other calls may write. */
@@ -33,13 +35,13 @@ const LEASE_TIMEOUT_MILLIS = 5_000
 export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundings): Origin {
   const { keyringNamespace, leaseName: name, leaseNamespace = keyringNamespace } = config
   const namespaces = config.watchNamespaces.length > 0 ? config.watchNamespaces : undefined
-  const { holder, log, now, clock, random } = surroundings
+  const { holder, log, now, clock, random, countCall } = surroundings
   const access = kubeconfigAccess({ file: config.kubeconfig })
 
   let election: Election | undefined
   const beforeWrite = onlyWhile(() => election?.isLeading() === true)
-  const client = createApiClient({ access, beforeWrite, clock })
-  const leaseCalls = createApiClient({ access, clock, timeoutMillis: LEASE_TIMEOUT_MILLIS })
+  const client = createApiClient({ access, beforeWrite, clock, countCall })
+  const leaseCalls = createApiClient({ access, clock, countCall, timeoutMillis: LEASE_TIMEOUT_MILLIS })
   const source = clusterSource({
     client,
     namespaces,
@@ -63,6 +65,7 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
       return election
     },
     problem: () => lease.problem() ?? source.problem(),
+    watches: () => source.watches(),
     mayBeAway: true,
     enforcementCheck: () =>
       enforcementCheck({

@@ -1,3 +1,4 @@
+import type { WatchState } from '../../kubernetes/reflector.ts'
 import type { EnforcementCheck } from '../enforcement/enforcement_check.ts'
 import type { KeyringRole } from '../realm/keyring/keyring_role.ts'
 import type { Elect } from '../leadership/leader_election.ts'
@@ -12,6 +13,8 @@ export interface Origin {
   elect: Elect
   /** Why the resources may be out of date, for people. Absent where they never are. */
   problem?: () => string | undefined
+  /** The state of each watch. Absent where nothing is watched over a network. */
+  watches?: () => WatchState[]
   /** The first list may take long. The process meanwhile serves its health. */
   mayBeAway: boolean
   /** Creates the check of the admission policies for one term. Absent where the operator itself enforces the rules. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { AccessSource } from '../../kubernetes/access.ts'
 import { createApiClient } from '../../kubernetes/api_client.ts'
 import { isStatus } from '../../kubernetes/api_error.ts'
+import type { CountCall } from '../../kubernetes/call_counter.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { createReflector } from '../../kubernetes/reflector.ts'
 import type { Sink, WatchTimings } from '../../kubernetes/reflector.ts'
@@ -14,6 +15,7 @@ export interface ClusterKeyringsOptions {
   log: Logger
   random: () => number
   timings?: Partial<WatchTimings>
+  countCall?: CountCall
 }
 
 /** A Secret holds at most 1 MiB, which base64 and the rest of the object enlarge. */
@@ -24,8 +26,8 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024
  * `resourceNames`, which RBAC can check for `metadata.name=` and not for a label selector.
  */
 export function clusterKeyrings(options: ClusterKeyringsOptions): KeyringSource {
-  const { access, clock, log, random, timings = {} } = options
-  const client = createApiClient({ access, clock, maxBodyBytes: MAX_BODY_BYTES })
+  const { access, clock, log, random, timings = {}, countCall } = options
+  const client = createApiClient({ access, clock, maxBodyBytes: MAX_BODY_BYTES, countCall })
   const watches = new Set<() => void>()
 
   return {

@@ -88,7 +88,13 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
       random: Math.random,
       log,
     })
-    metrics = createOperatorMetrics(source, () => undefined)
+    metrics = createOperatorMetrics({
+      source,
+      stats: () => undefined,
+      isLeading: () => true,
+      watches: () => source.watches(),
+      now: () => new Date(),
+    })
     await source.start()
     const leadership = createLeadership({
       origin: {
