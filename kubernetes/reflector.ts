@@ -16,10 +16,22 @@ import type { WatchEvent } from './watch_stream.ts'
  * `state` already counts them as received. What a method rejects is listed or watched again.
  */
 export interface Sink {
+  /** Called before a list is requested. What the sink receives from elsewhere after this call may be newer than the list. */
+  listBegins?(): void
   /** Receives every object that exists. */
-  replace(objects: ApiObject[]): Promise<(() => void) | void>
+  replace(objects: ApiObject[], list: ListState): Promise<(() => void) | void>
   /** Receives what happened since, without bookmarks. */
   apply(events: WatchEvent[]): Promise<(() => void) | void>
+}
+
+/** The state of the API server that a list shows. */
+export interface ListState {
+  resourceVersion: string
+  /**
+   * The resource version is below an earlier one: etcd was restored from a backup. Resource versions received before
+   * this list belong to a history that has ended.
+   */
+  isRestored: boolean
 }
 
 /** Milliseconds, except where the name says otherwise. */
@@ -63,6 +75,8 @@ export interface ReflectorOptions extends ReflectorDeps {
   sink: Sink
   /** Called after every failure; `inARow` counts the failures since the last success. */
   onFailure?: (error: unknown, inARow: number) => void
+  /** Called when a list was taken over that shows that etcd was restored from a backup. */
+  onRestored?: () => void
 }
 
 export interface WatchState {
@@ -94,7 +108,8 @@ export interface Reflector {
 const MAX_FAILED_OPENS = 4
 
 export function createReflector(options: ReflectorOptions): Reflector {
-  const { what, path, fieldSelector, metadataOnly = false, trim, sink, onFailure, client, clock, random, log } = options
+  const { what, path, fieldSelector, metadataOnly = false, trim, sink, client, clock, random, log } = options
+  const { onFailure, onRestored } = options
   const timings = { ...WATCH_TIMINGS, ...options.timings }
   const query = { fieldSelector }
   const stopping = new AbortController()
@@ -108,6 +123,8 @@ export function createReflector(options: ReflectorOptions): Reflector {
 
   /** Where the watch continues; undefined when a list has to come first. */
   let resourceVersion: string | undefined
+  /** The latest one received. */
+  let latest: string | undefined
   let provenAt: number | undefined
   let openedAt: number | undefined
   let lists = 0
@@ -123,7 +140,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
       openedAt = undefined
       round = new AbortController()
       try {
-        if (resourceVersion === undefined || relisters.length > 0) await list()
+        if (resourceVersion === undefined || relisters.length > 0 || (await mustListAgain())) await list()
         // `relist` may have been called during the list.
         if (relisters.length === 0) await watch()
       } catch (error) {
@@ -140,15 +157,36 @@ export function createReflector(options: ReflectorOptions): Reflector {
 
   async function list(): Promise<void> {
     const callers = relisters.length
+    sink.listBegins?.()
     const request = { path, query, signal, ...(metadataOnly && { accept: METADATA_LIST }) }
     const listed = await listAll(client, request, trim)
-    const takeOver = await sink.replace(listed.objects)
+    const isRestored = latest !== undefined && isLater(latest, listed.resourceVersion)
+    const takeOver = await sink.replace(listed.objects, { resourceVersion: listed.resourceVersion, isRestored })
     if (signal.aborted) return
+    if (isRestored) {
+      const versions = { before: latest, now: listed.resourceVersion }
+      log.warn({ watch: what, ...versions }, 'the resource version went back: etcd was restored from a backup')
+    }
     resourceVersion = listed.resourceVersion
+    latest = resourceVersion
     lists += 1
     proven()
     if (takeOver) takeOver()
     answerRelisters(callers)
+    if (isRestored) onRestored?.()
+  }
+
+  /**
+   * Whether a watch must not continue at its resource version. After etcd was restored from a backup, the API server
+   * accepts a resource version from the future: it then sends nothing, and later skips what happened up to there. A
+   * list of one object suffices to compare, because a list without a resource version is never out of date.
+   */
+  async function mustListAgain(): Promise<boolean> {
+    // The whole list is as small.
+    if (fieldSelector !== undefined || resourceVersion === undefined) return true
+    const request = { path, query: { ...query, limit: 1 }, signal, accept: METADATA_LIST }
+    const { metadata } = await client.list({ ...request, method: 'GET' })
+    return isLater(resourceVersion, metadata.resourceVersion)
   }
 
   async function watch(): Promise<void> {
@@ -188,6 +226,7 @@ export function createReflector(options: ReflectorOptions): Reflector {
     const takeOver = changes.length > 0 ? await sink.apply(changes) : undefined
     if (signal.aborted) return
     resourceVersion = last
+    latest = last
     proven()
     if (takeOver) takeOver()
   }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { backoffMillis, pause } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { heldRecord, isFree, releasedRecord } from './lease_record.ts'
-import type { Observed, StoredLease } from './lease_record.ts'
+import type { LeaseRecord, Observed, StoredLease } from './lease_record.ts'
 import type { LeaseClient } from './lease_client.ts'
 
 /** The three times of a Lease, as in client-go. */
@@ -40,6 +40,8 @@ export interface Election {
   isLeading(): boolean
   /** Rejects with what `runTerm` rejected with; resolves after `stop`, and when `runTerm` ended by itself. */
   ended: Promise<void>
+  /** Ends the present term. Another one follows if no other process takes the Lease. */
+  endTerm(): void
   /** Ends the term, waits for `runTerm`, then releases the Lease. */
   stop(): Promise<void>
 }
@@ -59,6 +61,9 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
   let observed: Observed | undefined
   /** When the call that last took or renewed the Lease began. */
   let renewedAt: number | undefined
+  /** `renewTime` of the renewals that the Lease may hold: the last one that was answered, and those sent since. */
+  let sent: string[] = []
+  let ending = new AbortController()
   let failures = 0
 
   function isLeading(): boolean {
@@ -72,18 +77,33 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
     if (isHeld) return true
     const before = observed?.record.holderIdentity
     observe(await lease.read())
+    if (before === holder && isFormer(observed?.record)) {
+      log.warn({ holder }, 'the Lease was deleted or has a former state, as after a restore of etcd: the term ends')
+      return false
+    }
     const after = observed?.record.holderIdentity
     if (after && after !== before && after !== holder) log.info({ holder: after }, 'another process holds the Lease')
     const isOurs = observed === undefined || after === holder || isFree(observed, clock.now(), times.durationSeconds)
     return isOurs && write(observed)
   }
 
+  /**
+   * Whether the Lease is not as this process left it, although no other process took it. The cluster may have been
+   * restored from a backup, and then everything that this process received from it belongs to a history that has ended.
+   */
+  function isFormer(record: LeaseRecord | undefined): boolean {
+    if (renewedAt === undefined) return false
+    return !record || (record.holderIdentity === holder && !sent.includes(record.renewTime ?? ''))
+  }
+
   async function write(before: StoredLease | undefined): Promise<boolean> {
     const began = clock.now()
     const { durationSeconds } = times
     const record = heldRecord({ holder, durationSeconds, now: now(), before: before?.record })
+    sent.push(record.renewTime)
     const written = await lease.write(record, before)
     if (!written) return false
+    sent = [record.renewTime]
     observe(written)
     renewedAt = began
     return true
@@ -133,7 +153,8 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
     const work = runTerm({ signal: over.signal, isLeading: () => !lost && isLeading() }).finally(() => over.abort())
     // Awaited below; prevents an unhandled rejection until then.
     work.catch(() => undefined)
-    await renew(AbortSignal.any([stopping.signal, over.signal]))
+    ending = new AbortController()
+    await renew(AbortSignal.any([stopping.signal, over.signal, ending.signal]))
 
     const isDone = over.signal.aborted
     if (!stopping.signal.aborted) {
@@ -172,6 +193,7 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
   return {
     isLeading,
     ended,
+    endTerm: () => ending.abort(),
     async stop() {
       stopping.abort()
       await ended.catch(() => undefined)
@@ -186,6 +208,7 @@ export function withoutElection(runTerm: RunTerm): Election {
   return {
     isLeading: () => true,
     ended,
+    endTerm: () => {},
     async stop() {
       stopping.abort()
       await ended.catch(() => undefined)

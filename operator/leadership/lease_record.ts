@@ -34,7 +34,7 @@ export function heldRecord(options: {
   durationSeconds: number
   now: Date
   before: LeaseRecord | undefined
-}): LeaseRecord {
+}): LeaseRecord & { renewTime: string } {
   const { holder, durationSeconds, now, before } = options
   const isRenewal = before?.holderIdentity === holder
   const transitions = before?.leaseTransitions ?? 0

@@ -52,6 +52,8 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
     random,
     log,
     timings: { stallMillis: config.watchStallSeconds * 1_000 },
+    // A new term lists, reads the rows, sweeps and reconciles everything, and checks the admission policies.
+    onRestored: () => election?.endTerm(),
   })
   const lease = observedLease(leaseClient(leaseCalls, { namespace: leaseNamespace, name }), () => source.retryNow())
   const role = keyringRole({ client, namespace: keyringNamespace, clock, log })

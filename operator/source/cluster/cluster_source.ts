@@ -43,6 +43,8 @@ export interface ClusterOptions {
    * process is not ready. Default: the time of two stalls and the list that follows.
    */
   staleMillis?: number
+  /** Called when a list shows that etcd was restored from a backup. The other lists are then requested again. */
+  onRestored?: () => void
 }
 
 export interface ClusterSource extends ResourceSource {
@@ -58,12 +60,14 @@ export interface ClusterSource extends ResourceSource {
  * server refuses a list: that kind then has no complete list, and `problem` gives the reason.
  */
 export function clusterSource(options: ClusterOptions): ClusterSource {
-  const { client, namespaces, keyringNamespace, instance, clock, now, random, log } = options
+  const { client, namespaces, keyringNamespace, instance, clock, now, random, log, onRestored } = options
   const timings = { ...WATCH_TIMINGS, ...options.timings }
   const { staleMillis = 2 * timings.stallMillis + 60_000 } = options
   const resourceListeners: ((key: ResourceKey) => void)[] = []
   const secretListeners: ((secret: SecretName) => void)[] = []
   let stopped = false
+  /** How many times all lists are being requested again at present. */
+  let relists = 0
 
   const kinds = byKind((kind) => {
     const identity = kindIdentity({ kind, client, changed: (before) => kindChanged(kind, before) })
@@ -77,8 +81,22 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
 
   const events = eventRecorder({ client, instance, clock, now, log })
 
-  function reflect(watched: Omit<ReflectorOptions, keyof ReflectorDeps | 'trim'>): Reflector {
-    return createReflector({ ...watched, trim: trimmed, client, clock, random, log, timings })
+  function reflect(watched: Omit<ReflectorOptions, keyof ReflectorDeps | 'trim' | 'onRestored'>): Reflector {
+    const shared = { client, clock, random, log, timings }
+    return createReflector({ ...watched, trim: trimmed, onRestored: () => void restored(), ...shared })
+  }
+
+  /** The other watches may not have noticed, because the restored cluster has reached their resource versions again. */
+  async function restored(): Promise<void> {
+    if (relists > 0 || stopped) return
+    onRestored?.()
+    await relist()
+  }
+
+  async function relist(): Promise<void> {
+    relists += 1
+    await Promise.all(reflectors.map((reflector) => reflector.relist()))
+    relists -= 1
   }
 
   function reflectKind(kind: Kind, cache: KindCache): Reflector[] {
@@ -212,7 +230,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
       for (const reflector of reflectors) reflector.retryNow()
     },
     async catchUp() {
-      await Promise.all(reflectors.map((reflector) => reflector.relist()))
+      await relist()
     },
   }
 }

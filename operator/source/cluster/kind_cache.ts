@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isLater, pathKey } from '../../../kubernetes/api_object.ts'
 import type { ApiObject } from '../../../kubernetes/api_object.ts'
-import type { Sink } from '../../../kubernetes/reflector.ts'
+import type { ListState, Sink } from '../../../kubernetes/reflector.ts'
 import type { WatchEvent } from '../../../kubernetes/watch_stream.ts'
 import { keyOf } from '../resource.ts'
 import type { Kind, Resource, ResourceKey } from '../resource.ts'
+import { answersAhead } from './answers_ahead.ts'
 import { receive } from './received_object.ts'
 import type { Received } from './received_object.ts'
 
@@ -34,13 +36,16 @@ export interface KindCacheOptions {
 
 export function kindCache({ kind, changed, confirmKind }: KindCacheOptions): KindCache {
   const cached = new Map<string, Received>()
+  const ahead = answersAhead()
 
   function put(received: Received): void {
+    ahead.forget(pathKey(received.resource.metadata))
     cached.set(pathKey(received.resource.metadata), received)
     changed(keyOf(received.resource))
   }
 
   function drop(resource: Resource): void {
+    ahead.forget(pathKey(resource.metadata))
     cached.delete(pathKey(resource.metadata))
     changed(keyOf(resource))
   }
@@ -53,7 +58,7 @@ export function kindCache({ kind, changed, confirmKind }: KindCacheOptions): Kin
     return find(object)?.metadata.uid === object.metadata.uid
   }
 
-  /** False for what the answer to a write brought already. */
+  /** False for an event or an answer that is older than what another answer brought. */
   function isNew(object: ApiObject): boolean {
     const present = find(object)?.metadata
     if (present?.uid !== object.metadata.uid) return true
@@ -76,26 +81,48 @@ export function kindCache({ kind, changed, confirmKind }: KindCacheOptions): Kin
     get: (key) => cached.get(pathKey(key)),
     merge(object) {
       const received = receive(kind, object)
-      if (isCached(object) && isNew(object) && !isNewlyDeleted(object)) put(received)
+      if (isCached(object) && isNew(object) && !isNewlyDeleted(object)) {
+        put(received)
+        ahead.answered(pathKey(object.metadata))
+      }
       return received
     },
-    sink: (namespace) => ({
-      async replace(objects) {
-        // Also when no object is missing: the list may belong to a former CRD of the kind.
-        await confirmKind()
-        return () => {
-          const uids = new Set(objects.map(({ metadata }) => metadata.uid))
-          for (const { resource } of cached.values()) {
-            const isCovered = namespace === undefined || resource.metadata.namespace === namespace
-            if (isCovered && !uids.has(resource.metadata.uid)) drop(resource)
-          }
-          for (const object of objects) if (isNew(object)) put(receive(kind, object))
+    sink(namespace) {
+      let isAhead = ahead.listBegins()
+
+      function takeListed(object: ApiObject, list: ListState): void {
+        const present = cached.get(pathKey(object.metadata))
+        const received = receive(kind, object)
+        if (present && isCached(object)) {
+          const { resourceVersion } = present.resource.metadata
+          if (isAhead({ key: pathKey(object.metadata), resourceVersion }, list)) return
+          // By content, because two histories of etcd repeat resource versions.
+          if (isDeepStrictEqual(received, present)) return
         }
-      },
-      async apply(events) {
-        if (events.some(({ type, object }) => type === 'DELETED' || isNewlyDeleted(object))) await confirmKind()
-        return () => events.forEach(take)
-      },
-    }),
+        put(received)
+      }
+
+      return {
+        listBegins() {
+          isAhead = ahead.listBegins()
+        },
+        async replace(objects, list) {
+          // Also when no object is missing: the list may belong to a former CRD of the kind.
+          await confirmKind()
+          return () => {
+            const uids = new Set(objects.map(({ metadata }) => metadata.uid))
+            for (const { resource } of cached.values()) {
+              const isCovered = namespace === undefined || resource.metadata.namespace === namespace
+              if (isCovered && !uids.has(resource.metadata.uid)) drop(resource)
+            }
+            for (const object of objects) takeListed(object, list)
+          }
+        },
+        async apply(events) {
+          if (events.some(({ type, object }) => type === 'DELETED' || isNewlyDeleted(object))) await confirmKind()
+          return () => events.forEach(take)
+        },
+      }
+    },
   }
 }

@@ -29,6 +29,9 @@ export interface KindIdentity {
   sink: Sink
 }
 
+/** A watch begins after a list, so an older event is only late. */
+const NEVER = -1
+
 type Deleted = Pick<ObjectMeta, 'deletionTimestamp'>
 
 /** @param options.changed called with the former value when `current` changes */
@@ -41,6 +44,9 @@ export function kindIdentity(options: {
   let crd: ApiMetadata | undefined
   let mayRead = true
   let latest = ''
+  /** How often something was taken over, and when a list was last requested. */
+  let taken = 0
+  let listedAt = 0
   let next: Promise<void> | undefined
   let reading: Promise<void> = Promise.resolve()
 
@@ -51,9 +57,15 @@ export function kindIdentity(options: {
     return crd && (isTerminating() ? `${crd.uid} being deleted` : crd.uid)
   }
 
-  /** Reads and the watch may arrive in either order: the later resource version wins. */
-  function take(received: ApiMetadata | undefined, resourceVersion: string): void {
-    if (isLater(latest, resourceVersion)) return
+  /**
+   * Reads and the watch may arrive in either order: the later resource version wins. An answer that is older than what
+   * had arrived when it was requested comes from a restored etcd, and wins.
+   *
+   * @param requestedAt the value of `taken` when it was requested
+   */
+  function take(received: ApiMetadata | undefined, resourceVersion: string, requestedAt: number): void {
+    if (isLater(latest, resourceVersion) && taken > requestedAt) return
+    taken += 1
     update(() => {
       mayRead = true
       latest = resourceVersion
@@ -68,10 +80,11 @@ export function kindIdentity(options: {
   }
 
   async function read(): Promise<void> {
+    const requestedAt = taken
     try {
       const path = `${CRDS_PATH}/${crdName(kind)}`
       const metadata = (await client.find({ path, accept: METADATA }))?.metadata
-      take(metadata, metadata?.resourceVersion ?? latest)
+      take(metadata, metadata?.resourceVersion ?? latest, requestedAt)
     } catch (error) {
       // Without the right, objects are still received. Only the cause of a deletion is unknown.
       if (!isStatus(error, 403)) throw error
@@ -105,13 +118,16 @@ export function kindIdentity(options: {
       return crd !== undefined && !isTerminating() && !isLeftover(metadata, crd)
     },
     sink: {
+      listBegins() {
+        listedAt = taken
+      },
       replace:
-        async ([object]) =>
+        async ([object], { isRestored }) =>
         () =>
-          take(object?.metadata, object?.metadata.resourceVersion ?? latest),
+          take(object?.metadata, object?.metadata.resourceVersion ?? latest, isRestored ? taken : listedAt),
       apply: async (events) => () => {
         for (const { type, object } of events) {
-          take(type === 'DELETED' ? undefined : object.metadata, object.metadata.resourceVersion)
+          take(type === 'DELETED' ? undefined : object.metadata, object.metadata.resourceVersion, NEVER)
         }
       },
     },

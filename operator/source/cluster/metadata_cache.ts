@@ -3,6 +3,7 @@ import { isLater, pathKey } from '../../../kubernetes/api_object.ts'
 import type { ApiMetadata, ApiObject } from '../../../kubernetes/api_object.ts'
 import type { Sink } from '../../../kubernetes/reflector.ts'
 import type { SecretName, SecretVersion } from '../resource_source.ts'
+import { answersAhead } from './answers_ahead.ts'
 
 type Covers = (object: { namespace?: string; name: string }) => boolean
 
@@ -32,17 +33,19 @@ interface Entry<Part> extends SecretName {
 
 function metadataCache<Part>({ partOf, changed }: MetadataCacheOptions<Part>): MetadataCache<Part> {
   const entries = new Map<string, Entry<Part>>()
+  const ahead = answersAhead()
 
   function put({ metadata }: ApiObject): void {
     const { namespace = '', name, uid, resourceVersion } = metadata
     const before = entries.get(pathKey(metadata))
-    if (before?.uid === uid && !isLater(resourceVersion, before.resourceVersion)) return
+    ahead.forget(pathKey(metadata))
     const part = partOf(metadata)
     entries.set(pathKey(metadata), { namespace, name, uid, resourceVersion, part })
     if (before === undefined || !isDeepStrictEqual(before.part, part)) changed({ namespace, name })
   }
 
   function drop({ namespace, name }: SecretName): void {
+    ahead.forget(pathKey({ namespace, name }))
     entries.delete(pathKey({ namespace, name }))
     changed({ namespace, name })
   }
@@ -51,24 +54,44 @@ function metadataCache<Part>({ partOf, changed }: MetadataCacheOptions<Part>): M
     return entries.get(pathKey(metadata))?.uid === metadata.uid
   }
 
+  /** False for an event or an answer that is older than what another answer brought. */
+  function isNew({ metadata }: ApiObject): boolean {
+    const before = entries.get(pathKey(metadata))
+    return before?.uid !== metadata.uid || isLater(metadata.resourceVersion, before.resourceVersion)
+  }
+
   return {
     get: (name) => entries.get(pathKey(name))?.part,
     merge(object) {
-      if (isCached(object)) put(object)
+      if (!isCached(object) || !isNew(object)) return
+      put(object)
+      ahead.answered(pathKey(object.metadata))
     },
-    sink: (covers) => ({
-      replace: async (objects) => () => {
-        const present = new Set(objects.map(({ metadata }) => pathKey(metadata)))
-        for (const each of entries.values()) if (covers(each) && !present.has(pathKey(each))) drop(each)
-        objects.forEach(put)
-      },
-      apply: async (events) => () => {
-        for (const { type, object } of events) {
-          if (type !== 'DELETED') put(object)
-          else if (isCached(object)) drop({ namespace: '', ...object.metadata })
-        }
-      },
-    }),
+    sink(covers) {
+      let isAhead = ahead.listBegins()
+      return {
+        listBegins() {
+          isAhead = ahead.listBegins()
+        },
+        replace: async (objects, list) => () => {
+          const present = new Set(objects.map(({ metadata }) => pathKey(metadata)))
+          for (const each of entries.values()) if (covers(each) && !present.has(pathKey(each))) drop(each)
+          for (const object of objects) {
+            const key = pathKey(object.metadata)
+            const before = entries.get(key)
+            const isSame = before?.uid === object.metadata.uid
+            if (!isSame || !isAhead({ key, resourceVersion: before.resourceVersion }, list)) put(object)
+          }
+        },
+        apply: async (events) => () => {
+          for (const { type, object } of events) {
+            if (type !== 'DELETED') {
+              if (isNew(object)) put(object)
+            } else if (isCached(object)) drop({ namespace: '', ...object.metadata })
+          }
+        },
+      }
+    },
   }
 }
 
@@ -96,12 +119,12 @@ export function namespaceLabels(changed: () => void): NamespaceLabels {
     sink(covers) {
       const sink = cache.sink(covers)
       return {
-        async replace(objects) {
-          const takeOver = await sink.replace(objects)
+        ...sink,
+        async replace(objects, list) {
+          const takeOver = await sink.replace(objects, list)
           if (!listed.includes(covers)) listed.push(covers)
           return takeOver
         },
-        apply: (events) => sink.apply(events),
       }
     },
   }

@@ -190,6 +190,17 @@ describe('row 120: the leader election', () => {
     await until(one.leads)
   })
 
+  test('a Lease with a former renewal, as after a restore of etcd, ends the term, and another one follows', async () => {
+    const one = elect('one')
+    await until(one.leads)
+    const { renewTime } = await lease()
+    await until(async () => (await lease()).renewTime !== renewTime)
+    await plane.admin.do('PATCH', `${LEASES}/${name}`, { spec: { renewTime } }, { contentType: MERGE_PATCH })
+    await until(() => one.terms[0]?.signal.aborted === true)
+    await until(() => one.terms.length === 2)
+    await until(one.leads)
+  })
+
   test('a Lease whose holder was changed by hand is lost', async () => {
     const one = elect('one')
     await until(one.leads)

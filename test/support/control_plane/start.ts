@@ -10,6 +10,7 @@ import { certificateAuthority, signingKey } from './certificates.ts'
 import type { CertificateAuthority } from './certificates.ts'
 import { freePort, startChild, untilReady } from './child.ts'
 import type { Child } from './child.ts'
+import { startEtcd } from './etcd.ts'
 import { ROOT } from '../source_files.ts'
 
 export interface ControlPlaneOptions {
@@ -41,7 +42,20 @@ export interface ControlPlane {
   restart(): Promise<void>
   /** Compacts etcd: earlier resource versions are too old (410) after the next start of the API server. */
   compact(): Promise<void>
+  /** Copies the data of etcd as they are now, and returns the path of the copy. */
+  backup(): string
+  /**
+   * Restores a copy of the data: the API server stops, etcd starts with the older data, and the API server starts again.
+   */
+  restore(copy: string, options?: RestoreOptions): Promise<void>
   stop(): Promise<void>
+}
+
+export interface RestoreOptions {
+  /** Writes of others to the restored etcd before the API server starts: each raises the resource version. */
+  writesOfOthers?: number
+  /** Default: true, as the documentation of Kubernetes demands after a restore. */
+  restartApiServer?: boolean
 }
 
 export interface KubectlResult {
@@ -73,9 +87,8 @@ async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOp
   }
   const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-control-plane-'))
   const authority = certificateAuthority('realmkeeper-test')
-  const [etcdPort, etcdPeerPort, apiPort] = [await freePort(), await freePort(), await freePort()]
+  const apiPort = await freePort()
   const url = `https://127.0.0.1:${apiPort}`
-  const etcdUrl = `http://127.0.0.1:${etcdPort}`
   const file = (name: string): string => join(folder, name)
 
   const serving = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc'])
@@ -92,25 +105,13 @@ async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOp
   }
   const admin = user('admin', ['system:masters'])
 
-  const etcd = startChild(
-    pathOf('etcd'),
-    [
-      `--data-dir=${file('etcd')}`,
-      `--listen-client-urls=${etcdUrl}`,
-      `--advertise-client-urls=${etcdUrl}`,
-      `--listen-peer-urls=http://127.0.0.1:${etcdPeerPort}`,
-      // The data need not survive a power cut.
-      '--unsafe-no-fsync=true',
-      '--log-level=warn',
-    ],
-    file('etcd.log'),
-  )
+  const etcd = await startEtcd(pathOf('etcd'), folder)
 
   function startApiServer(): Child {
     return startChild(
       pathOf('kube-apiserver'),
       [
-        `--etcd-servers=${etcdUrl}`,
+        `--etcd-servers=${etcd.url}`,
         '--bind-address=127.0.0.1',
         `--secure-port=${apiPort}`,
         '--endpoint-reconciler-type=none',
@@ -200,7 +201,14 @@ async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOp
       await apiServer.stop()
       await start()
     },
-    compact: () => compactEtcd(etcdUrl),
+    compact: () => etcd.compact(),
+    backup: () => etcd.backup(),
+    async restore(copy, { writesOfOthers = 0, restartApiServer = true } = {}) {
+      if (restartApiServer) await apiServer.stop()
+      await etcd.restore(copy)
+      await etcd.write(writesOfOthers)
+      if (restartApiServer) await start()
+    },
     stop,
   }
 }
@@ -229,15 +237,4 @@ export async function untilServed(admin: Account, path: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
   throw new Error(`${path} is not served`)
-}
-
-async function compactEtcd(etcdUrl: string): Promise<void> {
-  const post = async (path: string, body: object): Promise<{ header: { revision: string } }> => {
-    const response = await fetch(etcdUrl + path, { method: 'POST', body: JSON.stringify(body) })
-    if (!response.ok) throw new Error(`etcd: ${response.status} ${await response.text()}`)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every answer of etcd has a header
-    return (await response.json()) as { header: { revision: string } }
-  }
-  const { header } = await post('/v3/kv/range', { key: Buffer.from('/').toString('base64') })
-  await post('/v3/kv/compaction', { revision: header.revision, physical: true })
 }
