@@ -13,16 +13,15 @@ import { keyOf, KINDS } from '../resource.ts'
 import type { Kind, ResourceKey } from '../resource.ts'
 import { ResourceConflict } from '../resource_source.ts'
 import type { ResourceSource, SecretName } from '../resource_source.ts'
-import { CRDS_PATH, corePath, crdName, kindPath, NAMESPACES_PATH } from './api_names.ts'
 import { clusterSecrets } from './cluster_secrets.ts'
 import { eventRecorder } from './events.ts'
 import { kindCache } from './kind_cache.ts'
 import type { KindCache } from './kind_cache.ts'
 import { kindIdentity } from './kind_identity.ts'
-import type { KindIdentity } from './kind_identity.ts'
 import { namespaceLabels, secretVersions } from './metadata_cache.ts'
 import { objectWrites } from './object_writes.ts'
 import { trimmed } from './received_object.ts'
+import { crdWatch, kindWatches, namespaceWatches, secretWatches } from './watches.ts'
 
 export interface ClusterOptions {
   /** The source does not close it. Its `beforeWrite` refuses writes while another process may lead. */
@@ -72,7 +71,12 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
   const kinds = byKind((kind) => {
     const identity = kindIdentity({ kind, client, changed: (before) => kindChanged(kind, before) })
     const cache = kindCache({ kind, changed: notifyResource, confirmKind: () => identity.refresh() })
-    return { identity, cache, reflectors: reflectKind(kind, cache), crd: reflectCrd(kind, identity) }
+    return {
+      identity,
+      cache,
+      reflectors: reflectKind(kind, cache),
+      crd: reflect({ ...crdWatch(kind), sink: identity.sink }),
+    }
   })
   const spaces = namespaceLabels(notifyRealms)
   const versions = secretVersions((name) => notify(secretListeners, name))
@@ -100,49 +104,18 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
   }
 
   function reflectKind(kind: Kind, cache: KindCache): Reflector[] {
-    return (namespaces ?? [undefined]).map((namespace) =>
-      reflect({
-        what: inWords(crdName(kind), namespace),
-        path: kindPath(kind, namespace),
-        sink: cache.sink(namespace),
-      }),
+    return kindWatches(kind, namespaces).map(({ namespace, ...watch }) =>
+      reflect({ ...watch, sink: cache.sink(namespace) }),
     )
-  }
-
-  /** By name, so that the right to read these four is enough. */
-  function reflectCrd(kind: Kind, { sink }: KindIdentity): Reflector {
-    const name = crdName(kind)
-    return reflect({
-      what: `CustomResourceDefinition ${name}`,
-      path: CRDS_PATH,
-      fieldSelector: `metadata.name=${name}`,
-      metadataOnly: true,
-      sink,
-    })
   }
 
   function reflectNamespaces(): Reflector[] {
-    const every = { path: NAMESPACES_PATH, metadataOnly: true }
-    if (!namespaces) return [reflect({ ...every, what: 'namespaces', sink: spaces.sink(() => true) })]
-    return namespaces.map((namespace) =>
-      reflect({
-        ...every,
-        what: `namespace ${namespace}`,
-        fieldSelector: `metadata.name=${namespace}`,
-        sink: spaces.sink(({ name }) => name === namespace),
-      }),
-    )
+    return namespaceWatches(namespaces).map(({ covers, ...watch }) => reflect({ ...watch, sink: spaces.sink(covers) }))
   }
 
   function reflectSecrets(): Reflector[] {
-    const scopes = namespaces ? new Set([...namespaces, keyringNamespace]) : [undefined]
-    return [...scopes].map((namespace) =>
-      reflect({
-        what: inWords('secrets', namespace),
-        path: corePath('secrets', namespace),
-        metadataOnly: true,
-        sink: versions.sink((secret) => namespace === undefined || secret.namespace === namespace),
-      }),
+    return secretWatches(namespaces, keyringNamespace).map(({ covers, ...watch }) =>
+      reflect({ ...watch, sink: versions.sink(covers) }),
     )
   }
 
@@ -233,11 +206,6 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
       await relist()
     },
   }
-}
-
-/** For people: `users in all namespaces`. */
-function inWords(plural: string, namespace: string | undefined): string {
-  return namespace === undefined ? `${plural} in all namespaces` : `${plural} in namespace ${namespace}`
 }
 
 /** A `beforeWrite` of an API client: refuses every write while another process may lead. */

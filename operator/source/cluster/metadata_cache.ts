@@ -5,7 +5,8 @@ import type { Sink } from '../../../kubernetes/reflector.ts'
 import type { SecretName, SecretVersion } from '../resource_source.ts'
 import { answersAhead } from './answers_ahead.ts'
 
-type Covers = (object: { namespace?: string; name: string }) => boolean
+/** Whether a watch covers an object. */
+export type Covers = (object: { namespace?: string; name: string }) => boolean
 
 /** Holds a part of the metadata of objects that are watched without their content. */
 export interface MetadataCache<Part> {
