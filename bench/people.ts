@@ -93,8 +93,8 @@ export function peopleOf(cluster: BenchCluster): People {
         await secret(`user-${n}`, { password: PASSWORD })
         await post('User', `user-${n}`, { username: `user-${n}`, passwordSecretRef: { name: `user-${n}` } })
       }
-      await people.request('admin', { roles: ['svc-realm-admin'] }, 'user-0')
       await until('realms', REALM, { type: 'ApprovalEnforced', status: 'True' })
+      await people.request('admin', { roles: ['svc-realm-admin'] }, 'user-0')
       await people.approve('admin')
       await people.untilReason('admin', 'Granted')
     },

@@ -104,7 +104,7 @@ export interface RoleAssignmentGranted {
   /** Time at which realm, subject and roles were first found. */
   resolvedAt?: string
   /**
-   * Reason why no decision on this generation counts. RealmReplaced and SubjectReplaced mean another object with the same name. DecisionUnproven means other content with the same generation.
+   * Reason why no decision on this generation counts. RealmReplaced and SubjectReplaced mean another object with the same name. DecisionUnproven means other content with the same generation, or a spec that may have been written while the admission policies were not in force.
    */
   startsOver?: 'RealmReplaced' | 'SubjectReplaced' | 'DecisionUnproven'
   /** The final outcome of this generation. Ended means an expired grant, TimedOut an undecided request. */

@@ -173,6 +173,8 @@ function countDecisions(
     decisions,
     recorded: [],
     granted: atGeneration(granted, generation),
+    // The operator reports an unproven spec as `startsOver`.
+    spec: 'proven',
     enforcement,
     realmFound: true,
     // Before the operator has seen this generation, nothing shows that it does not resolve.

@@ -86,6 +86,8 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
   }
 
   return {
+    scope: namespaces ?? null,
+
     async read({ kind, name }) {
       try {
         const object = await client.find({ path: `${PATHS[kind]}/${name}` })

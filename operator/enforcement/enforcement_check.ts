@@ -12,10 +12,11 @@ import { describeState } from './approval_enforcement.ts'
 import type { ApprovalEnforcement } from './approval_enforcement.ts'
 import { INITIAL_STATE, nextState } from './gap.ts'
 import type { CheckResult, EnforcementState, GapAction } from './gap.ts'
-import { markUnproven } from './mark_unproven.ts'
+import { markGap } from './mark_gap.ts'
 import { NoAnswer } from './policy_access.ts'
 import type { PolicyAccess } from './policy_access.ts'
 import { checkPolicies } from './policy_check.ts'
+import { coversScope } from './scope.ts'
 import { isCurrent, statusesEqualRows } from './stored_decisions.ts'
 
 export interface EnforcementCheckOptions {
@@ -42,7 +43,7 @@ export interface LeaderContext {
  * Checks at start, on every change and once a minute whether the admission policies are in force: (a) policies, bindings
  * and CRD equal the shipped ones, and (b) the API server refuses a probe, a decision of the operator itself
  * (`policy_check.ts`). `gap.ts` decides when a gap starts and ends. When a gap ends, all decisions that are not recorded
- * yet become unproven (`mark_unproven.ts`).
+ * yet, and all specs that were not proven before, become unproven (`mark_gap.ts`).
  */
 export interface EnforcementCheck {
   /** For `ReconcilerDeps.approvalEnforcement`. */
@@ -136,31 +137,22 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
     }
     if (result.outcome !== 'passed') return
     const { identities } = result
-    if (action === 'trust') await save({ identities, gapSince: null, statusesAgree: true })
+    if (action === 'trust') await save({ identities, gapSince: null, statusesAgree: true, scope: access.scope })
     if (action === 'end') await endGap(identities)
   }
 
-  /** Marks the decisions of the gap as unproven. A policy that changes meanwhile keeps the gap open. */
+  /** Marks specs and decisions of the gap as unproven. A policy that changes meanwhile keeps the gap open. */
   async function endGap(identities: PolicyIdentities): Promise<void> {
     const live = await listAssignments()
     if (!live) return
-    // Reconcilers may still hold decisions that are no longer in the cluster.
-    for (const resource of [...live, ...getLeader().cached()]) {
-      const approvers = await markUnproven(getLeader().store, resource)
-      if (approvers.length === 0) continue
-      const { namespace, name } = resource.metadata
-      log.warn(
-        { resource: `RoleAssignment/${namespace}/${name}`, approvals: approvers.length },
-        'approvals made while the admission policies were not in force do not count; they need a new generation of the spec',
-      )
-    }
+    await markGap(getLeader().store, { live, cached: getLeader().cached() }, log)
     const { result } = await checkPolicies(access, () => true)
     const next = nextState(state, result, { record, trustExisting, at: clock.now() })
     if (result.outcome !== 'passed' || next.action !== 'end' || !isDeepStrictEqual(result.identities, identities)) {
       state = next.state
       return
     }
-    await save({ identities, gapSince: null, statusesAgree: false })
+    await save({ identities, gapSince: null, statusesAgree: false, scope: access.scope })
     state = { mode: 'enforced', checkedAt: clock.now() }
   }
 
@@ -172,6 +164,14 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
     if (result.outcome === 'passed' && isDeepStrictEqual(result.identities, record.identities)) {
       await save({ ...record, statusesAgree: true })
     }
+  }
+
+  /** Nothing is known of the past in namespaces that the record does not cover: a wider scope starts a gap. */
+  async function compareScope(): Promise<void> {
+    const { scope } = access
+    if (!record || isDeepStrictEqual(record.scope, scope)) return
+    if (coversScope(record.scope, scope)) await save({ ...record, scope })
+    else await save({ ...record, scope, gapSince: record.gapSince ?? getLeader().store.now(), statusesAgree: false })
   }
 
   async function listAssignments(): Promise<RoleAssignmentResource[] | undefined> {
@@ -230,6 +230,7 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
       await unwatch?.()
       leader = context
       record = await findEnforcementRecord(context.store.db)
+      await compareScope()
       await inTurn(() => check({ alwaysProbe: true }))
       hasBegun = true
       unwatch = access.watch(() => {

@@ -77,6 +77,7 @@ export function withUnproven(
     decisions: statusDecisions(status),
     recorded: recorded.filter(({ assignmentUid }) => assignmentUid === metadata.uid),
     granted,
+    spec: 'unknown',
     enforcement: { mode: 'gap', required: true },
     realmFound: true,
     resolved: true,

@@ -1,4 +1,5 @@
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
+import type { Scope } from './scope.ts'
 
 /** An object that enforces approvals, as the API server holds it. */
 export interface PolicyObject {
@@ -19,6 +20,8 @@ export interface PolicyName {
  * the API server is unreachable, overloaded or failing.
  */
 export interface PolicyAccess {
+  readonly scope: Scope
+
   /** Undefined when there is no such object. Rejects with ReadForbidden when the operator lacks the right. */
   read(name: PolicyName): Promise<PolicyObject | undefined>
 

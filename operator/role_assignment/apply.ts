@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { appendAudit } from '../../store/audit.ts'
 import { recordDecision } from '../../store/operator/decisions.ts'
+import { deleteSpecProof, recordProvenSpec } from '../../store/operator/spec_proofs.ts'
+import type { WrittenSpec } from '../../store/operator/spec_proofs.ts'
 import {
   deleteRoleAssignment,
   findGrantedRoles,
@@ -27,23 +29,32 @@ export interface AppliedDecision {
  * Writes a decision in one transaction: stored state, granted roles, new decisions and audit. Writes nothing when
  * everything is equal. Throws ResourceConflict when `row` changed since it was read.
  * @param realm name of the realm; undefined while none admits the RoleAssignment
+ * @param provenSpec to record as proven; undefined when nothing new was proven
  */
 export async function applyDecision(
   store: StoreAccess,
   { metadata: { uid, namespace, name, generation } }: RoleAssignmentResource,
-  { realm, row }: { realm: string | undefined; row: RoleAssignmentRow | undefined },
+  {
+    realm,
+    row,
+    provenSpec,
+  }: { realm: string | undefined; row: RoleAssignmentRow | undefined; provenSpec?: WrittenSpec | undefined },
   { granted, grantee = NO_SUBJECT, roles, newDecisions, audit }: DecisionResult,
 ): Promise<AppliedDecision> {
   // Without a realm, the row stays under its former realm. Uncounted approvals are stored even without any realm.
   const rowRealm = realm ?? row?.realm ?? (granted.uncounted ? '' : undefined)
-  if (rowRealm === undefined) return { changed: false, drifted: false }
+  if (rowRealm === undefined) {
+    if (provenSpec) await store.transaction((db) => recordProvenSpec(db, provenSpec))
+    return { changed: false, drifted: false }
+  }
 
   const isStored =
     row?.realm === rowRealm &&
     row.generation === generation &&
     isDeepStrictEqual(row.granted, JSON.parse(JSON.stringify(granted)))
   const isServed = sameRoles(await findGrantedRoles(store.db, rowRealm, uid), grantee, roles)
-  if (isStored && isServed && newDecisions.length === 0 && audit.length === 0) return { changed: false, drifted: false }
+  const isUnchanged = isStored && isServed && newDecisions.length === 0 && audit.length === 0
+  if (isUnchanged && !provenSpec) return { changed: false, drifted: false }
 
   await store.transaction(async (db) => {
     await lockRoleAssignment(db, uid)
@@ -54,6 +65,7 @@ export async function applyDecision(
     if (!isStored) {
       await upsertRoleAssignment(db, { realm: rowRealm, resourceUid: uid, namespace, name, generation, granted })
     }
+    if (provenSpec) await recordProvenSpec(db, provenSpec)
     if (!isServed) await replaceGrantedRoles(db, rowRealm, uid, grantee, roles)
     for (const decision of newDecisions) await recordDecision(db, decision)
     await appendAudit(db, store.auditWriter, auditEntries(audit, rowRealm, store.now()))
@@ -70,6 +82,7 @@ export async function applyDeletion(
 ): Promise<void> {
   await store.transaction(async (db) => {
     await deleteRoleAssignment(db, uid)
+    await deleteSpecProof(db, uid)
     await appendAudit(db, store.auditWriter, auditEntries(audit, realm ?? '', store.now()))
   })
 }

@@ -15,7 +15,8 @@ import { earlier, millis } from './time.ts'
  * level-triggered: with its own result stored, a second call returns the same result and no transition.
  *
  * A role is granted only to the subject, in the realm and for the time that a quorum without the requester approved on
- * this uid and generation, or where no decision is needed. See docs/decisions/0003-what-a-decision-covers.md.
+ * this uid and generation, or where no decision is needed. The spec was written under the admission policies, or nothing
+ * counts that needs a decision. See docs/decisions/0003-what-a-decision-covers.md.
  */
 export function decide(input: DecisionInput): DecisionResult {
   const { assignment, enforcement, now } = input
@@ -31,6 +32,7 @@ export function decide(input: DecisionInput): DecisionResult {
     decisions: assignment.deleting ? [] : input.decisions,
     recorded,
     granted: stored,
+    spec: input.spec,
     enforcement,
     realmFound: resolution.realm !== undefined,
     resolved: resolution.resolved,
@@ -40,7 +42,8 @@ export function decide(input: DecisionInput): DecisionResult {
   const deniedEarlier =
     stored.serving !== undefined && deniedSince(stored.serving, assignment, input.decisions, recorded)
   const remaining = remainingGrant(stored.serving, { assignment, resolution, denied: denied || deniedEarlier, now })
-  const request = currentRequest(stored, input, resolution, !previous && isForgotten(input))
+  const startsOver = input.spec === 'unproven' || (!previous && isForgotten(input))
+  const request = currentRequest(stored, input, resolution, startsOver)
   const { outcome, grant, isNew } = nextGrant({
     assignment,
     granted: stored,
@@ -116,13 +119,13 @@ function currentRequest(
   stored: Granted,
   { assignment, now }: DecisionInput,
   resolution: Resolution,
-  isForgotten: boolean,
+  startsOver: boolean,
 ): Request | undefined {
   if (!resolution.resolved) {
     return stored.resolvedAt === undefined ? undefined : unresolvedRequest(stored, assignment, resolution.realm)
   }
   const request = requestOf(stored, assignment, resolution, now)
-  if (isForgotten) request.startsOver = 'DecisionUnproven'
+  if (startsOver) request.startsOver = 'DecisionUnproven'
   // Without a decision, the realm may change at any time what roles are composed of.
   return needsDecision(request, resolution.realm.governance) ? request : { ...request, roles: resolution.roles }
 }

@@ -6,6 +6,7 @@ import type { DefinedRoles } from '../realm/expand_roles.ts'
 import type { ObjectMeta } from '../source/resource.ts'
 import type { RealmForResource } from '../view/view.ts'
 import type { Granted, StoredGranted } from './granted.ts'
+import type { SpecState } from './spec_state.ts'
 import type { StatusDecision } from './status_decisions.ts'
 
 /** Everything that `decide` depends on, as plain data. */
@@ -16,6 +17,8 @@ export interface DecisionInput {
   /** Decisions recorded as rows for this uid, of every generation. */
   recorded: readonly RecordedDecision[]
   stored: StoredGranted
+  /** `proven` in development. */
+  spec: SpecState
   realm: RealmForAssignment
   /** The User that the subject names; undefined for a Group. */
   user?: UserForAssignment | undefined

@@ -2,6 +2,7 @@ import type { Assignment, Enforcement, RecordedDecision } from './decision.ts'
 import { MAX_UNCOUNTED } from './granted.ts'
 import type { Granted, UncountedApproval } from './granted.ts'
 import { covers, nameKey } from './status_decisions.ts'
+import type { SpecState } from './spec_state.ts'
 import type { StatusDecision } from './status_decisions.ts'
 
 export interface TallyInput {
@@ -12,6 +13,7 @@ export interface TallyInput {
   recorded: readonly RecordedDecision[]
   /** The stored state at this generation. */
   granted: Granted
+  spec: SpecState
   enforcement: Enforcement
   realmFound: boolean
   /** Whether realm, subject and roles are all found. */
@@ -94,16 +96,17 @@ export function tally(input: TallyInput): Tally {
 /** What an approval that is not recorded yet does: it counts, waits, is ignored, or does not count from now on. */
 function effectOfApproval(
   reason: UncountedApproval['reason'] | undefined,
-  { granted, resolved, enforcement }: TallyInput,
+  { granted, spec, resolved, enforcement }: TallyInput,
 ): 'record' | 'count' | 'wait' | 'ignore' | UncountedApproval['reason'] {
   if (reason === 'DecidedTooEarly') return 'ignore'
   if (granted.resolvedAt === undefined && !resolved) return reason ? 'ignore' : 'DecidedTooEarly'
+  if (spec === 'unproven') return reason ? 'ignore' : 'DecisionUnproven'
   if (enforcement.mode === 'gap') {
     if (!enforcement.required) return 'count'
     return reason ? 'ignore' : 'DecisionUnproven'
   }
   if (reason === 'DecisionUnproven') return 'ignore'
-  return resolved && enforcement.mode !== 'unchecked' ? 'record' : 'wait'
+  return resolved && spec === 'proven' && enforcement.mode !== 'unchecked' ? 'record' : 'wait'
 }
 
 /** A denial first seen in a gap denies the request, but is not recorded under the name that it carries. */

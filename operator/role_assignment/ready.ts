@@ -7,6 +7,10 @@ import type { Resolution } from './request.ts'
 
 const NEW_GENERATION = 'edit spec (for example reason) and have the new generation approved'
 
+const UNPROVEN_SPEC =
+  'this generation may have been written while the admission policies were not in force, so its writer may not be the ' +
+  `requester that it names; no decision on it counts: check spec, then ${NEW_GENERATION}`
+
 const DELETING = 'it is being deleted and grants nothing'
 
 interface ReadyInput {
@@ -41,7 +45,8 @@ export function readyCondition(facts: ReadyInput): Ready {
   const governed = needsDecision(request, resolution.realm.governance)
   const isSatisfied = serving && satisfies(serving, request)
   if (request.startsOver && governed && !isSatisfied) {
-    return notReady(request.startsOver, startsOverPart(request.startsOver))
+    const why = input.spec === 'unproven' ? UNPROVEN_SPEC : startsOverPart(request.startsOver)
+    return notReady(request.startsOver, why)
   }
   if (outcome === 'TimedOut') {
     return notReady('Expired', `no decision was made in time (requested at ${request.resolvedAt})`, NEW_GENERATION)

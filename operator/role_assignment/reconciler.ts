@@ -1,4 +1,6 @@
 import { listDecisions } from '../../store/operator/decisions.ts'
+import { findSpecProof } from '../../store/operator/spec_proofs.ts'
+import type { WrittenSpec } from '../../store/operator/spec_proofs.ts'
 import { findRoleAssignmentByUid } from '../../store/role_assignments.ts'
 import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
 import { conditionOf } from '../controller/condition.ts'
@@ -15,6 +17,8 @@ import { endedWaits, eventOf } from './audit.ts'
 import { decide } from './decide.ts'
 import type { Assignment, DecisionResult, RealmForAssignment, UserForAssignment } from './decision.ts'
 import { parseGranted } from './granted.ts'
+import { specState, writtenSpec } from './spec_state.ts'
+import type { SpecState } from './spec_state.ts'
 import { statusDecisions } from './status_decisions.ts'
 
 type Deps = Pick<ReconcilerDeps, 'store' | 'approvalEnforcement'> &
@@ -39,23 +43,34 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
       const enforcement = approvalEnforcement()
       requireKnownState(enforcement, row, resource)
       const storedIn = { row: parseGranted(row?.granted), status: parseGranted(resource.status?.granted) }
-      const decideUnder = (enforcement: ApprovalEnforcement): DecisionResult =>
+      const decideUnder = (enforcement: ApprovalEnforcement, spec: SpecState): DecisionResult =>
         decide({
           assignment: assignmentOf(resource),
           decisions: statusDecisions(resource.status),
           recorded,
           stored: { ...storedIn, statusTrusted: enforcement.statusTrusted },
+          spec,
           realm: realmOf(realm),
           user: realm.admitted ? userOf(resource, realm, view) : undefined,
           enforcement,
           now: store.now(),
         })
-      const first = decideUnder(enforcement)
-      // The known enforcement may be a minute old: a decision is recorded, or a role granted, only after a live check.
-      const result = needsLiveCheck(first) ? decideUnder(await enforcement.prove(resource)) : first
+      const written = writtenSpec(resource)
+      const spec = await readSpecState(enforcement, written)
+      let result = decideUnder(enforcement, spec)
+      let provenSpec: WrittenSpec | undefined
+      // The known enforcement may be a minute old: a decision is recorded, a role granted, or a spec taken as proven, only
+      // after a live check.
+      if (needsLiveCheck(result) || (spec === 'unknown' && enforcement.mode === 'enforced')) {
+        const live = await enforcement.prove(resource)
+        // Read again: a gap that ended since the first read has marked the spec.
+        const marked = await readSpecState(live, written)
+        if (marked === 'unknown' && live.mode === 'enforced') provenSpec = written
+        result = decideUnder(live, provenSpec ? 'proven' : marked)
+      }
 
       const realmName = realm.admitted ? realm.name : undefined
-      const applied = await applyDecision(store, resource, { realm: realmName, row }, result)
+      const applied = await applyDecision(store, resource, { realm: realmName, row, provenSpec }, result)
       if (applied.drifted) reportDrift?.(`RoleAssignment ${path}: the granted roles were changed`)
       for (const { until, seconds } of endedWaits(result, store.now())) metrics?.waited(until, seconds)
       return reconcileResult(resource, result, applied.changed)
@@ -70,6 +85,7 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
         decisions: [],
         recorded: [],
         stored: { row: parseGranted(row?.granted), statusTrusted: false },
+        spec: 'unknown',
         realm: { admitted: false, reason: 'RealmNotFound', message: '' },
         enforcement: { mode: 'development', required: false },
         now: store.now(),
@@ -79,6 +95,11 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
     },
 
     gone: (key) => deleteFormer(pathOf(key)),
+  }
+
+  async function readSpecState({ mode }: ApprovalEnforcement, written: WrittenSpec): Promise<SpecState> {
+    if (mode === 'development') return 'proven'
+    return specState(await findSpecProof(store.db, written.assignmentUid), written)
   }
 
   /** Revokes what the former object of this name granted, when its finalizer was removed by hand. */

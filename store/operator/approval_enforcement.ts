@@ -10,21 +10,29 @@ export interface EnforcementRecord {
   gapSince: Date | null
   /** Whether every status agreed with its row since the gap: from then on only the operator wrote them. */
   statusesAgree: boolean
+  /** The namespaces of the RoleAssignments that were marked when the last gap ended; null: all. */
+  scope: readonly string[] | null
 }
 
 /** Undefined before the first proof on this database. */
 export async function findEnforcementRecord(db: Db): Promise<EnforcementRecord | undefined> {
   const { rows } = await db.query<EnforcementRecord>(
-    `select identities, gap_since as "gapSince", statuses_agree as "statusesAgree" from approval_enforcement`,
+    `select identities, gap_since as "gapSince", statuses_agree as "statusesAgree", scope from approval_enforcement`,
   )
   return rows[0]
 }
 
 export async function saveEnforcementRecord(db: Db, record: EnforcementRecord): Promise<void> {
   await db.query(
-    `insert into approval_enforcement (identities, gap_since, statuses_agree) values ($1, $2, $3)
+    `insert into approval_enforcement (identities, gap_since, statuses_agree, scope) values ($1, $2, $3, $4)
      on conflict (one) do update
-        set identities = excluded.identities, gap_since = excluded.gap_since, statuses_agree = excluded.statuses_agree`,
-    [JSON.stringify(record.identities), record.gapSince, record.statusesAgree],
+        set identities = excluded.identities, gap_since = excluded.gap_since, statuses_agree = excluded.statuses_agree,
+            scope = excluded.scope`,
+    [
+      JSON.stringify(record.identities),
+      record.gapSince,
+      record.statusesAgree,
+      record.scope && JSON.stringify(record.scope),
+    ],
   )
 }

@@ -38,6 +38,7 @@ export function decidedOn(object: Stored, around: Surroundings): DecisionResult 
       deleting: deletionTimestamp !== undefined,
     },
     decisions: statusDecisions(status),
+    spec: 'proven',
     recorded: around.recorded,
     stored: { row: around.rows.get(uid), status: parseGranted(status.granted), statusTrusted: false },
     realm: around.realm,

@@ -1,26 +1,24 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { shippedPolicies } from '../../../crds/policies.ts'
 import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { JSON_PATCH, MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
 import { eventually } from '../operator_under_test.ts'
 import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
+import {
+  ADMISSION,
+  installPolicies as install,
+  PLURALS,
+  POLICY_NAMES,
+  removePolicies as remove,
+} from './installed_policies.ts'
 import { enforcementWorld } from './world.ts'
 import type { EnforcementWorld } from './world.ts'
 
-const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
-
-const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
-const PLURALS = {
-  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
-  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
-}
 const DECISIONS = 'realmkeeper-roleassignment-decisions'
 const POLICY = `${ADMISSION}/validatingadmissionpolicies/${DECISIONS}`
 const BINDING = `${ADMISSION}/validatingadmissionpolicybindings/${DECISIONS}`
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/roleassignments.realmkeeper.io'
-const NAMES = POLICIES.map(({ metadata }) => metadata.name)
 
 const OURS = ['realmkeeper.io']
 const STATUS_RULES = [
@@ -43,7 +41,7 @@ describe('ApprovalEnforced on a real API server', () => {
       {
         apiGroups: ['admissionregistration.k8s.io'],
         resources: Object.values(PLURALS),
-        resourceNames: NAMES,
+        resourceNames: POLICY_NAMES,
         verbs: ['get', 'list', 'watch'],
       },
     ])
@@ -62,17 +60,8 @@ describe('ApprovalEnforced on a real API server', () => {
     onTestFinished(() => ended.end())
   })
 
-  async function installPolicies(): Promise<void> {
-    for (const object of [...POLICIES, ...POLICY_BINDINGS]) {
-      await plane.admin.do('POST', `${ADMISSION}/${PLURALS[object.kind]}`, object)
-    }
-  }
-
-  async function removePolicies(): Promise<void> {
-    for (const plural of Object.values(PLURALS)) {
-      for (const name of NAMES) await plane.admin.call('DELETE', `${ADMISSION}/${plural}/${name}`)
-    }
-  }
+  const installPolicies = () => install(plane.admin)
+  const removePolicies = () => remove(plane.admin)
 
   /** An operator that enforces, and one grant. */
   async function established(): Promise<Awaited<ReturnType<EnforcementWorld['start']>>> {
@@ -114,7 +103,7 @@ describe('ApprovalEnforced on a real API server', () => {
     await world.createRealm()
     await world.start()
     const message = await world.untilEnforced('False', 'PoliciesDiffer')
-    for (const name of NAMES) expect(message).toContain(`ValidatingAdmissionPolicy ${name} is missing`)
+    for (const name of POLICY_NAMES) expect(message).toContain(`ValidatingAdmissionPolicy ${name} is missing`)
     await world.request('early')
     await forge('early')
     await world.untilSaid('early', 'ApprovalNotEnforced')
@@ -295,7 +284,7 @@ describe('ApprovalEnforced on a real API server', () => {
     await world.database.pool.query('delete from role_assignments')
     await world.database.pool.query('delete from granted_roles')
     await world.start()
-    await world.untilEnforced('True', 'Enforced')
+    await untilProven()
     await world.edit('second')
     await world.untilSaid('second', 'PendingApproval')
     expect(await world.granted()).toEqual([])

@@ -6,6 +6,7 @@ import type { RoleAssignmentResource } from '../../../operator/view/resource_typ
 import { storeAccess } from '../../../operator/rows/store_access.ts'
 import { createLog } from '../../../process/log.ts'
 import { takeEpoch } from '../../../store/operator/epoch.ts'
+import { findSpecProof } from '../../../store/operator/spec_proofs.ts'
 import { findRoleAssignmentByUid } from '../../../store/role_assignments.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
@@ -157,6 +158,59 @@ test('decisions present when a gap ends become unproven, whether listed or cache
   expect(await uncounted('uid-2')).toEqual([UNPROVEN('in-hand')])
   const { rows } = await database.pool.query(`select details::json ->> 'reason' as reason from audit`)
   expect(rows).toEqual([{ reason: 'DecisionUnproven' }, { reason: 'DecisionUnproven' }])
+})
+
+test('a process that ends while specs are marked leaves the gap to the next one', async () => {
+  const check = await enforcing()
+  policies.reinstall()
+  policies.assignments = [assignmentWith([]), assignmentWith(['forged'], { name: 'second', uid: 'uid-2' })]
+  const list = policies.listAssignments.bind(policies)
+  policies.listAssignments = async () => {
+    const listed = await list()
+    // The first was marked; the second cannot be read any more.
+    return [listed[0]!, { ...listed[1]!, status: null as never }]
+  }
+  await pass(60_000 + HOLD_MILLIS)
+  expect(check.current().mode).toBe('gap')
+  await check.stop()
+  expect((await findSpecProof(database.pool, 'uid-1'))?.proven).toBe(false)
+
+  policies.listAssignments = list
+  const next = await begin()
+  expect(next.current().mode).toBe('gap')
+  await pass(HOLD_MILLIS)
+  expect(next.current().mode).toBe('enforced')
+  expect((await findSpecProof(database.pool, 'uid-2'))?.proven).toBe(false)
+  expect(await uncounted('uid-2')).toEqual([UNPROVEN('forged')])
+})
+
+test.for<[string, string[] | null, string[] | null, 'gap' | 'enforced']>([
+  ['the same namespaces', ['a', 'b'], ['a', 'b'], 'enforced'],
+  ['fewer namespaces', ['a', 'b'], ['a'], 'enforced'],
+  ['another namespace', ['a'], ['a', 'b'], 'gap'],
+  ['all namespaces', ['a'], null, 'gap'],
+  ['one namespace in place of all', null, ['a'], 'enforced'],
+])('%s: requests that no gap could mark before are unproven', async ([, before, after, mode]) => {
+  policies.scope = before
+  const check = await enforcing()
+  await check.stop()
+  policies.scope = after
+  policies.assignments = [assignmentWith([])]
+  const next = await begin()
+  expect(next.current().mode).toBe(mode)
+  await pass(HOLD_MILLIS)
+  expect(next.current().mode).toBe('enforced')
+  expect((await findSpecProof(database.pool, 'uid-1'))?.proven).toBe(mode === 'gap' ? false : undefined)
+})
+
+test('a scope that was narrow for a while is wider than what the last gap marked', async () => {
+  const check = await enforcing()
+  await check.stop()
+  policies.scope = ['a']
+  const narrow = await begin()
+  await narrow.stop()
+  policies.scope = null
+  expect((await begin()).current().mode).toBe('gap')
 })
 
 test('policies that change while decisions are marked do not end the gap', async () => {

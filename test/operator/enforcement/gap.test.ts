@@ -11,7 +11,7 @@ const passed = (identities = ONE): CheckResult => ({ outcome: 'passed', identiti
 const FAILED: CheckResult = { outcome: 'failed', reason: 'PoliciesDiffer', message: 'gone' }
 const NO_ANSWER: CheckResult = { outcome: 'no_answer', message: 'no connection' }
 
-const RECORD: EnforcementRecord = { identities: ONE, gapSince: null, statusesAgree: true }
+const RECORD: EnforcementRecord = { identities: ONE, gapSince: null, statusesAgree: true, scope: null }
 const GAP_RECORD: EnforcementRecord = { ...RECORD, gapSince: new Date(0), statusesAgree: false }
 
 const ENFORCED: EnforcementState = { mode: 'enforced', checkedAt: 0 }

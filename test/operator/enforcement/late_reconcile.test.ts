@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { ApprovalEnforcement } from '../../../operator/enforcement/approval_enforcement.ts'
 import { markUnproven } from '../../../operator/enforcement/mark_unproven.ts'
+import { markUnprovenSpecs } from '../../../operator/enforcement/unproven_specs.ts'
 import { roleAssignmentReconciler } from '../../../operator/role_assignment/reconciler.ts'
 import type { RealmResource } from '../../../operator/view/resource_types.ts'
 import { storeAccess } from '../../../operator/rows/store_access.ts'
@@ -74,6 +75,38 @@ test('a reconcile that began before decisions were marked unproven does not reco
   const { conditions } = await reconcile(ENFORCED)
   expect(conditions).toEqual([expect.objectContaining({ type: 'Ready', reason: 'DecisionUnproven' })])
   expect(await listDecisions(store.db, 'uid-1')).toEqual([])
+})
+
+test('a reconcile that read its spec before the gap ended does not take it as proven', async () => {
+  const resource = assignmentWith(['forged'])
+  const late: ApprovalEnforcement = {
+    ...ENFORCED,
+    async prove() {
+      expect(await markUnprovenSpecs(store, { live: [resource], cached: [] })).toBe(1)
+      return ENFORCED
+    },
+  }
+  const reconciler = roleAssignmentReconciler({ store, approvalEnforcement: () => late })
+  const { conditions } = await reconciler.reconcile(resource, VIEW)
+  expect(conditions).toEqual([expect.objectContaining({ type: 'Ready', reason: 'DecisionUnproven' })])
+  expect(await listDecisions(store.db, 'uid-1')).toEqual([])
+})
+
+test('a spec is proven by a check that begins after it was read, once', async () => {
+  const resource = assignmentWith([])
+  let proofs = 0
+  const counting: ApprovalEnforcement = {
+    ...ENFORCED,
+    async prove() {
+      proofs += 1
+      return ENFORCED
+    },
+  }
+  const reconciler = roleAssignmentReconciler({ store, approvalEnforcement: () => counting })
+  await reconciler.reconcile(resource, VIEW)
+  await reconciler.reconcile(resource, VIEW)
+  expect(proofs).toBe(1)
+  expect(await markUnprovenSpecs(store, { live: [resource], cached: [] })).toBe(0)
 })
 
 test('a live check precedes the record of a decision', async () => {

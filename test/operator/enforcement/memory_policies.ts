@@ -6,6 +6,7 @@ import { DECISIONS, installed } from './shipped.ts'
 
 /** The objects of an API server that enforce approvals, for a test to change. */
 export interface MemoryPolicies extends PolicyAccess {
+  scope: PolicyAccess['scope']
   objects: Map<string, PolicyObject>
   assignments: RoleAssignmentResource[]
   /** In place of a refusal by the policy on decisions. */
@@ -29,6 +30,7 @@ export function memoryPolicies(): MemoryPolicies {
   }
 
   const memory: MemoryPolicies = {
+    scope: null,
     objects: installed(),
     assignments: [],
     probeResult: undefined,

@@ -36,12 +36,14 @@ export interface Running {
 export interface EnforcementWorld {
   database: TestDatabase
   start(options?: { required?: boolean; trustExisting?: boolean }): Promise<Running>
-  /** Creates the Realm `acme`, where governance is on, and one approval is enough. */
-  createRealm(): Promise<void>
-  /** Asks for the role `reader` for everybody in the realm. */
-  request(name: string): Promise<void>
+  /** Creates the Realm `acme`, by default with governance, where one approval is enough. */
+  createRealm(governance?: { enabled: boolean; requiredApprovals?: number }): Promise<void>
+  deleteRealm(): Promise<void>
+  /** Asks for a role, by default `reader`, for everybody in the realm. By default the administrator names Carol. */
+  request(name: string, written?: { as?: Account; requestedBy?: string; role?: string }): Promise<void>
   /** Any edit makes a new generation. */
-  edit(name: string): Promise<void>
+  edit(name: string, written?: { as?: Account; spec?: object }): Promise<void>
+  remove(name: string): Promise<void>
   /** As `realmkeeper approve` does; rejects when it is refused. `named` is who the entry says decided. */
   approve(name: string, as: Account, named?: string): Promise<void>
   read(name: string): Promise<RoleAssignmentResource>
@@ -136,6 +138,10 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
     return started
   }
 
+  async function untilGone(object: string): Promise<void> {
+    await eventually(async () => expect((await admin.call('GET', object)).status).toBe(404))
+  }
+
   async function read(name: string): Promise<RoleAssignmentResource> {
     return admin.do('GET', path('roleassignments', name))
   }
@@ -144,7 +150,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
     database,
     start,
     read,
-    async createRealm() {
+    async createRealm(governance = { enabled: true }) {
       await admin.do('POST', path('realms'), {
         apiVersion: 'realmkeeper.io/v1alpha1',
         kind: 'Realm',
@@ -152,26 +158,33 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
         spec: {
           roles: [{ name: 'reader' }],
           tokens: { signingAlgorithm: 'ES256' },
-          identityGovernance: { enabled: true },
+          identityGovernance: governance,
         },
       })
     },
-    async request(name) {
-      await admin.do('POST', path('roleassignments'), {
+    async deleteRealm() {
+      await admin.do('DELETE', path('realms', namespace))
+      await untilGone(path('realms', namespace))
+    },
+    async request(name, { as = admin, requestedBy = 'carol', role = 'reader' } = {}) {
+      await as.do('POST', path('roleassignments'), {
         apiVersion: 'realmkeeper.io/v1alpha1',
         kind: 'RoleAssignment',
         metadata: { name },
         spec: {
           realmRef: { name: namespace },
           subject: { kind: 'Group', name: `default-roles-${namespace}` },
-          roles: ['reader'],
-          requestedBy: 'carol',
+          roles: [role],
+          requestedBy,
         },
       })
     },
-    async edit(name) {
-      const spec = { reason: `edited at ${Date.now()}` }
-      await admin.do('PATCH', path('roleassignments', name), { spec }, { contentType: MERGE_PATCH })
+    async edit(name, { as = admin, spec = { reason: `edited at ${Date.now()}` } } = {}) {
+      await as.do('PATCH', path('roleassignments', name), { spec }, { contentType: MERGE_PATCH })
+    },
+    async remove(name) {
+      await admin.do('DELETE', path('roleassignments', name))
+      await untilGone(path('roleassignments', name))
     },
     async approve(name, as, named = as.name) {
       const { metadata } = await read(name)

@@ -450,6 +450,97 @@ describe('the message of Ready', () => {
   })
 })
 
+describe('a spec that may have been written while the admission policies were not in force', () => {
+  function unproven(): World {
+    const seen = world()
+    seen.spec = 'unproven'
+    return seen
+  }
+
+  test('no approval on it counts, and the message says what to do', () => {
+    const seen = unproven()
+    reconcile(seen)
+    approve(seen, 'bob')
+    const { ready, newDecisions, audit } = reconcile(seen)
+    expect(ready).toEqual({
+      status: 'False',
+      reason: 'DecisionUnproven',
+      message:
+        'this generation may have been written while the admission policies were not in force, so its writer may not be ' +
+        'the requester that it names; no decision on it counts: check spec, then edit spec (for example reason) and have ' +
+        'the new generation approved',
+    })
+    expect(newDecisions).toEqual([])
+    expect(audit).toMatchObject([{ details: { approver: 'bob', counted: false, reason: 'DecisionUnproven' } }])
+  })
+
+  test('it counts again once it is edited', () => {
+    const seen = unproven()
+    reconcile(seen)
+    edit(seen, {})
+    seen.spec = 'proven'
+    reconcile(seen)
+    approve(seen, 'bob')
+    expect(verdict(reconcile(seen))).toBe(`Granted: ${MANAGER}`)
+  })
+
+  test.for<Row>([
+    ['a denial counts', (seen) => deny(seen, 'bob'), 'Denied:'],
+    [
+      'without governance, no decision is needed',
+      (seen) => (seen.realm.governance.enabled = false),
+      `GrantedUngoverned: ${MANAGER}`,
+    ],
+    [
+      'without governance, a role that always needs a decision waits',
+      (seen) => {
+        seen.realm.governance.enabled = false
+        edit(seen, { roles: ['svc-realm-admin'] })
+        approve(seen, 'bob')
+      },
+      'DecisionUnproven:',
+    ],
+    [
+      'a former grant stays, and shrinks',
+      (seen) => {
+        seen.spec = 'proven'
+        reconcile(seen)
+        approve(seen, 'bob')
+        reconcile(seen)
+        edit(seen, { roles: ['editor'] })
+        seen.spec = 'unproven'
+      },
+      'Granted: editor viewer',
+    ],
+    [
+      'a former grant does not grow',
+      (seen) => {
+        seen.spec = 'proven'
+        reconcile(seen)
+        approve(seen, 'bob')
+        reconcile(seen)
+        edit(seen, { roles: ['manager', 'auditor'] })
+        seen.spec = 'unproven'
+        approve(seen, 'bob')
+      },
+      `DecisionUnproven: ${MANAGER}`,
+    ],
+    [
+      'an approval of an unknown spec waits',
+      (seen) => {
+        seen.spec = 'unknown'
+        reconcile(seen)
+        approve(seen, 'bob')
+      },
+      'PendingApproval:',
+    ],
+  ])('%s', ([, change, expected]) => {
+    const seen = unproven()
+    change(seen)
+    expect(verdict(reconcile(seen))).toBe(expected)
+  })
+})
+
 test('the input is not changed', () => {
   const seen = afterFirstReconcile()
   approve(seen, 'bob')

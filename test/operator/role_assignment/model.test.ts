@@ -158,6 +158,24 @@ function recreate(w: World, uid: string): void {
   w.status = undefined
 }
 
+/** As the operator does: a spec that it first sees in a gap, or that waits for a check when one begins, is unproven after it. */
+function specTracker(w: World): () => void {
+  let known = w.assignment
+  let wasInGap = false
+  return () => {
+    const { mode } = w.enforcement
+    const isKnown = mode === 'enforced' || mode === 'development'
+    if (w.spec === 'unknown' && isKnown) w.spec = wasInGap ? 'unproven' : 'proven'
+    const { uid, generation } = w.assignment
+    if (uid !== known.uid || generation !== known.generation) {
+      known = w.assignment
+      wasInGap = false
+      w.spec = isKnown ? 'proven' : 'unknown'
+    }
+    wasInGap ||= mode === 'gap'
+  }
+}
+
 test(
   'random writes: every held role is covered by a quorum on its uid and generation',
   () => {
@@ -170,6 +188,7 @@ test(
       w.enforcement = { mode: pick(random, ['enforced', 'enforced', 'development']), required: random() < 0.8 }
       const history: Seen[] = []
       const steps: string[] = []
+      const trackSpec = specTracker(w)
 
       for (let step = 0; step < STEPS; step++) {
         const actions =
@@ -180,6 +199,8 @@ test(
           act(w, random)
           steps.push(name)
         }
+        trackSpec()
+        steps.push(w.spec)
         history.push(observe(w))
         const roles = reconcile(w).roles.map(({ role }) => role)
         steps.push(`→ ${roles.join(' ')}`)

@@ -1,5 +1,6 @@
 import type { Assignment, Enforcement, Governance } from '../../../operator/role_assignment/decision.ts'
 import type { StatusDecision } from '../../../operator/role_assignment/status_decisions.ts'
+import type { SpecState } from '../../../operator/role_assignment/spec_state.ts'
 import type { World } from './world.ts'
 
 /**
@@ -15,6 +16,7 @@ export interface Seen {
   user: string | undefined
   mode: Enforcement['mode']
   required: boolean
+  spec: SpecState
   decisions: WrittenDecision[]
   /** The stored state is lost; `forgotten` when status or decisions show that there was one. */
   memoryLost: boolean
@@ -27,7 +29,7 @@ export interface WrittenDecision extends StatusDecision {
 }
 
 export function observe(world: World): Seen {
-  const { assignment, realm, refused, user, enforcement, decisions, now, row, status, statusTrusted, recorded } =
+  const { assignment, realm, refused, user, enforcement, spec, decisions, now, row, status, statusTrusted, recorded } =
     structuredClone(world)
   const own = [...realm.fieldRoles, 'svc-realm-admin'].map((name) => [name, []] as const)
   const defined = realm.roles.map(({ name, composites = [] }) => [name, [...composites]] as const)
@@ -40,6 +42,7 @@ export function observe(world: World): Seen {
     user: user?.realmUid === realm.uid ? user.uid : undefined,
     mode: enforcement.mode,
     required: enforcement.required,
+    spec,
     decisions,
     memoryLost: !row && !(status && statusTrusted),
     forgotten:
@@ -77,6 +80,7 @@ export function mustHold(history: Seen[]): string[] {
         isResolved(seen) &&
         !seen.assignment.deleting &&
         ['enforced', 'development'].includes(seen.mode) &&
+        seen.spec === 'proven' &&
         JSON.stringify(seen.realm!.roles) === JSON.stringify(now.realm!.roles) &&
         seen.realm!.uid === now.realm!.uid &&
         seen.user === now.user &&
@@ -130,7 +134,7 @@ function uncoveredSince({ start, asked, of }: Span, role: string, history: Seen[
 function isApproved(history: Seen[], { start, asked, of }: Span, index: number): boolean {
   const seen = history[index]!
   const span = history.slice(asked, index + 1).filter((one) => one.assignment.uid === seen.assignment.uid)
-  if (!isResolved(seen) || !mayGrant(seen)) return false
+  if (!isResolved(seen) || !mayGrant(seen) || !isSpecTrusted(seen)) return false
   const known = span.filter((one) => one.realm)
   if (known.some((one) => one.realm!.uid !== history[asked]!.realm!.uid)) return false
   if (known.some((one) => one.user !== undefined && one.user !== history[asked]!.user)) return false
@@ -230,6 +234,11 @@ function isResolved({ assignment, realm, user }: Seen): boolean {
 
 function mayGrant({ mode, required }: Seen): boolean {
   return !required || mode === 'enforced' || mode === 'development'
+}
+
+/** Without the requirement, what is not known counts while a gap lasts. */
+function isSpecTrusted({ spec, mode, required }: Seen): boolean {
+  return spec === 'proven' || (spec === 'unknown' && mode === 'gap' && !required)
 }
 
 function needsDecision({ assignment, realm }: Seen): boolean {

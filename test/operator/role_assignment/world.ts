@@ -14,6 +14,7 @@ import type {
   RecordedDecision,
   UserForAssignment,
 } from '../../../operator/role_assignment/decision.ts'
+import type { SpecState } from '../../../operator/role_assignment/spec_state.ts'
 import type { StatusDecision } from '../../../operator/role_assignment/status_decisions.ts'
 
 export type Realm = Extract<RealmForAssignment, { admitted: true }>
@@ -26,6 +27,7 @@ export interface World {
   row: Granted | undefined
   status: Granted | undefined
   statusTrusted: boolean
+  spec: SpecState
   realm: Realm
   refused: Extract<RealmForAssignment, { admitted: false }> | undefined
   user: UserForAssignment | undefined
@@ -56,6 +58,7 @@ export function world(): World {
     row: undefined,
     status: undefined,
     statusTrusted: true,
+    spec: 'proven',
     realm: {
       admitted: true,
       uid: 'realm-1',
@@ -80,9 +83,20 @@ export function world(): World {
 }
 
 export function inputOf(world: World): DecisionInput {
-  const { assignment, decisions, recorded, row, status, statusTrusted, realm, refused, user, enforcement, now } = world
+  const { assignment, decisions, recorded, row, status, statusTrusted, spec, realm, refused, user, enforcement, now } =
+    world
   const stored = { row, status, statusTrusted }
-  return structuredClone({ assignment, decisions, recorded, stored, realm: refused ?? realm, user, enforcement, now })
+  return structuredClone({
+    assignment,
+    decisions,
+    recorded,
+    stored,
+    spec,
+    realm: refused ?? realm,
+    user,
+    enforcement,
+    now,
+  })
 }
 
 /** One reconcile: decides and stores the result. A second call must find nothing to do. */

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { startControlPlane } from '../../support/control_plane.ts'
+import type { ControlPlane } from '../../support/control_plane.ts'
+import type { Account } from '../../support/control_plane/account.ts'
+import { eventually } from '../operator_under_test.ts'
+import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
+import { installPolicies, PLURALS, POLICY_NAMES, removePolicies } from './installed_policies.ts'
+import { enforcementWorld } from './world.ts'
+import type { EnforcementWorld, Running } from './world.ts'
+
+const OURS = ['realmkeeper.io']
+
+/** Frank writes requests and may approve. In a gap he writes one in the name of Carol, and approves it afterwards. */
+describe('row 138: a request that was written while the admission policies were not in force', () => {
+  let plane: ControlPlane
+  let ann: Account
+  let frank: Account
+  let world: EnforcementWorld
+  let running: Running
+  let worlds = 0
+
+  beforeAll(async () => {
+    plane = await startControlPlane()
+    await grant(plane.admin, 'operator', [
+      ...OPERATOR_RULES,
+      {
+        apiGroups: ['admissionregistration.k8s.io'],
+        resources: Object.values(PLURALS),
+        resourceNames: POLICY_NAMES,
+        verbs: ['get', 'list', 'watch'],
+      },
+    ])
+    const writesAndApproves = [
+      { apiGroups: OURS, resources: ['realms', 'roleassignments'], verbs: ['get', 'list', 'watch', 'approve'] },
+      { apiGroups: OURS, resources: ['roleassignments'], verbs: ['create', 'patch', 'update', 'delete'] },
+      { apiGroups: OURS, resources: ['roleassignments/status'], verbs: ['get', 'patch', 'update'] },
+    ]
+    await grant(plane.admin, 'ann', writesAndApproves)
+    await grant(plane.admin, 'frank', writesAndApproves)
+    ann = plane.user('ann')
+    frank = plane.user('frank')
+  })
+  afterAll(() => plane?.stop())
+
+  beforeEach(async () => {
+    await removePolicies(plane.admin)
+    world = await enforcementWorld(plane, `spec-${++worlds}`)
+    const ended = world
+    onTestFinished(() => ended.end())
+    await installPolicies(plane.admin)
+    running = await world.start()
+    await untilEnforced()
+  })
+
+  /** Also where there is no Realm to say so. */
+  async function untilEnforced(): Promise<void> {
+    await eventually(async () => {
+      const { rows } = await world.database.pool.query('select gap_since from approval_enforcement')
+      expect(rows).toEqual([{ gap_since: null }])
+    })
+  }
+
+  async function untilGap(): Promise<void> {
+    await eventually(async () => {
+      const { rows } = await world.database.pool.query('select gap_since from approval_enforcement')
+      expect(rows).toEqual([{ gap_since: expect.any(Date) }])
+    })
+  }
+
+  /** The policies are gone while `written` runs, and the operator is there. */
+  async function inGap(written: () => Promise<unknown>): Promise<void> {
+    await removePolicies(plane.admin)
+    // A policy acts for a moment after it was deleted.
+    await eventually(written)
+    await untilGap()
+    await installPolicies(plane.admin)
+    await untilEnforced()
+  }
+
+  /** Frank's request in Carol's name, which admission refuses outside of a gap. */
+  const forge = (name: string, role?: string) =>
+    world.request(name, { as: frank, requestedBy: 'carol', ...(role !== undefined && { role }) })
+
+  /** Frank's approval grants nothing; written again under the policies, the request is his. */
+  async function expectUnproven(name: string): Promise<void> {
+    expect(await world.untilSaid(name, 'DecisionUnproven')).toContain('edit spec')
+    await world.approve(name, frank)
+    await eventually(async () => {
+      const { status } = await world.read(name)
+      expect(status?.granted?.uncounted).toMatchObject([{ approver: 'frank', reason: 'DecisionUnproven' }])
+    })
+    expect(await world.granted()).toEqual([])
+    expect(await world.recorded()).toEqual([])
+    await world.untilSaid(name, 'DecisionUnproven')
+
+    await expect(world.edit(name, { as: frank })).rejects.toThrow('spec.requestedBy must be frank')
+    await world.edit(name, { as: frank, spec: { requestedBy: 'frank' } })
+    await world.untilSaid(name, 'PendingApproval')
+    await expect(world.approve(name, frank)).rejects.toThrow('frank')
+    await world.approve(name, ann)
+    await world.untilSaid(name, 'Granted')
+  }
+
+  test('created in a gap and approved after it', async () => {
+    await world.createRealm()
+    await inGap(() => forge('forged'))
+    await expectUnproven('forged')
+  })
+
+  test('created in a gap while the operator was away', async () => {
+    await world.createRealm()
+    await world.request('known')
+    await world.untilSaid('known', 'PendingApproval')
+    await running.stop()
+    await removePolicies(plane.admin)
+    await eventually(() => forge('forged'))
+    await installPolicies(plane.admin)
+    await world.start()
+    await world.untilEnforced('True', 'Enforced')
+    await expectUnproven('forged')
+    await world.approve('known', ann)
+    await world.untilSaid('known', 'Granted')
+  })
+
+  test.for([1, 2])('a waiting request that was edited in a gap, %d times', async (times) => {
+    await world.createRealm()
+    await world.request('waiting', { as: frank, requestedBy: 'frank' })
+    await world.untilSaid('waiting', 'PendingApproval')
+    await inGap(() => world.edit('waiting', { as: frank, spec: { requestedBy: 'carol', reason: `${times}` } }))
+    if (times === 2)
+      await inGap(() => world.edit('waiting', { as: frank, spec: { requestedBy: 'carol', reason: '3' } }))
+    await expectUnproven('waiting')
+  })
+
+  test('a waiting request that was deleted and re-created in a gap', async () => {
+    await world.createRealm()
+    await world.request('waiting', { as: ann, requestedBy: 'ann' })
+    await world.untilSaid('waiting', 'PendingApproval')
+    await removePolicies(plane.admin)
+    await world.remove('waiting')
+    await eventually(() => forge('waiting'))
+    await untilGap()
+    await installPolicies(plane.admin)
+    await untilEnforced()
+    await expectUnproven('waiting')
+  })
+
+  test('created before its Realm; later the Realm is deleted and created again', async () => {
+    await inGap(() => forge('forged'))
+    await world.createRealm()
+    await world.untilSaid('forged', 'DecisionUnproven')
+    await world.deleteRealm()
+    await world.untilSaid('forged', 'RealmNotFound')
+    await world.createRealm()
+    await expectUnproven('forged')
+  })
+
+  test('stays unproven when all rows that can be derived are lost, and in the next gap', async () => {
+    await world.createRealm()
+    await inGap(() => forge('forged'))
+    await world.untilSaid('forged', 'DecisionUnproven')
+    await running.stop()
+    await world.database.pool.query('delete from role_assignments')
+    await world.start()
+    await world.untilSaid('forged', 'DecisionUnproven')
+    await inGap(() => world.request('another'))
+    await expectUnproven('forged')
+  })
+
+  test('in a realm without governance, a role that always needs a decision', async () => {
+    await world.createRealm({ enabled: false })
+    await inGap(async () => {
+      await forge('admin', 'svc-realm-admin')
+      await world.request('reader', { as: frank, requestedBy: 'carol' })
+    })
+    // Its author could have written it under the policies, too.
+    await world.untilSaid('reader', 'GrantedUngoverned')
+    await world.untilSaid('admin', 'DecisionUnproven')
+    await world.approve('admin', frank)
+    await eventually(async () => {
+      const { status } = await world.read('admin')
+      expect(status?.granted?.uncounted).toMatchObject([{ approver: 'frank' }])
+    })
+    expect(await world.granted()).toEqual(['reader'])
+  })
+
+  test('requests that were known before a gap stay as they were, and so do their recorded approvals', async () => {
+    await world.createRealm({ enabled: true, requiredApprovals: 2 })
+    await world.request('two')
+    await world.untilSaid('two', 'PendingApproval')
+    await world.approve('two', ann)
+    await world.untilSaid('two', 'QuorumNotReached')
+    await inGap(() => forge('forged'))
+    await world.untilSaid('forged', 'DecisionUnproven')
+    await world.untilSaid('two', 'QuorumNotReached')
+    await world.approve('two', frank)
+    await world.untilSaid('two', 'Granted')
+    expect(await world.recorded()).toEqual(['ann', 'frank'])
+  })
+
+  test('a request that waits for its Realm since before the gap stays proven', async () => {
+    await world.request('early')
+    await world.untilSaid('early', 'RealmNotFound')
+    await inGap(() => forge('forged'))
+    await world.createRealm()
+    await world.untilSaid('forged', 'DecisionUnproven')
+    await world.untilSaid('early', 'PendingApproval')
+    await world.approve('early', ann)
+    await world.untilSaid('early', 'Granted')
+  })
+})
