@@ -16,7 +16,7 @@ import { markGap } from './mark_gap.ts'
 import { NoAnswer } from './policy_access.ts'
 import type { PolicyAccess } from './policy_access.ts'
 import { checkPolicies } from './policy_check.ts'
-import { coversScope } from './scope.ts'
+import { withScope } from './scope.ts'
 import { isCurrent, statusesEqualRows } from './stored_decisions.ts'
 
 export interface EnforcementCheckOptions {
@@ -166,14 +166,6 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
     }
   }
 
-  /** Nothing is known of the past in namespaces that the record does not cover: a wider scope starts a gap. */
-  async function compareScope(): Promise<void> {
-    const { scope } = access
-    if (!record || isDeepStrictEqual(record.scope, scope)) return
-    if (coversScope(record.scope, scope)) await save({ ...record, scope })
-    else await save({ ...record, scope, gapSince: record.gapSince ?? getLeader().store.now(), statusesAgree: false })
-  }
-
   async function listAssignments(): Promise<RoleAssignmentResource[] | undefined> {
     return access.listAssignments().catch((error: unknown) => {
       if (error instanceof NoAnswer) return undefined
@@ -230,7 +222,8 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
       await unwatch?.()
       leader = context
       record = await findEnforcementRecord(context.store.db)
-      await compareScope()
+      const inScope = record && withScope(record, access.scope, context.store.now())
+      if (inScope && !isDeepStrictEqual(inScope, record)) await save(inScope)
       await inTurn(() => check({ alwaysProbe: true }))
       hasBegun = true
       unwatch = access.watch(() => {

@@ -1,8 +1,18 @@
+import type { EnforcementRecord } from '../../store/operator/approval_enforcement.ts'
+
 /** The namespaces whose RoleAssignments are checked; null: all. */
 export type Scope = readonly string[] | null
 
-/** Whether objects in every namespace of `scope` were checked under `recorded`. */
-export function coversScope(recorded: Scope, scope: Scope): boolean {
+/**
+ * The record for a process that checks `scope`. The operator knows nothing of the past of namespaces that the record does
+ * not cover: a wider scope starts a gap.
+ */
+export function withScope(record: EnforcementRecord, scope: Scope, now: Date): EnforcementRecord {
+  if (covers(record.scope, scope)) return { ...record, scope }
+  return { ...record, scope, gapSince: record.gapSince ?? now, statusesAgree: false }
+}
+
+function covers(recorded: Scope, scope: Scope): boolean {
   if (recorded === null) return true
   return scope !== null && scope.every((namespace) => recorded.includes(namespace))
 }
