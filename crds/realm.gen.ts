@@ -112,6 +112,10 @@ export interface RealmIdentityGovernance {
   /** Number of different approvers who must approve. Lowering it requires the verb approve on this Realm. */
   requiredApprovals: number
   /**
+   * Whether a role assignment requires one approver more (16 at most) if its requestedBy is a claim: if submittedBy is absent or another name. Disabling it requires the verb approve on this Realm.
+   */
+  extraApprovalForClaims: boolean
+  /**
    * Seconds after which an undecided request expires. An edit reopens it. Absent means that requests do not expire.
    */
   pendingTimeoutSeconds?: number

@@ -20,6 +20,16 @@ export interface RoleAssignmentSpec {
    * User name of the requester, who cannot decide on this request. It must be the user name of the account that writes spec, unless that account holds the verb request-on-behalf.
    */
   requestedBy: string
+  /**
+   * User name of the account that writes spec. Admission accepts no other name. Equal to requestedBy, it proves that the requester wrote the request; accounts with the verb request-on-behalf cannot write that. Otherwise, also if it is absent, requestedBy is a claim.
+   */
+  submittedBy?: string
+  /**
+   * User names of the accounts that wrote earlier generations of this request (requestedBy and submittedBy). They cannot decide. Admission requires each of them until a generation is granted, and then again from that generation on.
+   *
+   * Items: User name of an account.
+   */
+  formerRequesters?: string[]
   /** Time at which the roles end (RFC 3339). */
   expiresAt?: string
   /** Lifetime of the roles, in seconds from the grant. */

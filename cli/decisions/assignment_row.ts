@@ -6,6 +6,7 @@ import type { Granted } from '../../operator/role_assignment/granted.ts'
 import { tally } from '../../operator/role_assignment/quorum.ts'
 import { covers, nameKey, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
 import type { StatusDecision } from '../../operator/role_assignment/status_decisions.ts'
+import { writerKeys } from '../../operator/role_assignment/writers.ts'
 import type { StoredResource } from '../../operator/source/directory/state/stored_object.ts'
 import { printable } from '../../process/printable.ts'
 
@@ -166,10 +167,10 @@ function countDecisions(
 ) {
   const { uid, generation } = assignment
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
-  const { requestedBy } = assignment.spec as RoleAssignmentSpec
+  const writers = assignment.spec as RoleAssignmentSpec
   const current = granted?.generation === generation ? granted : undefined
   const votes = tally({
-    assignment: { uid, generation, requestedBy },
+    assignment: { ...writers, uid, generation },
     decisions,
     recorded: [],
     granted: atGeneration(granted, generation),
@@ -191,7 +192,8 @@ function countDecisions(
     const key = nameKey(decision.approver)
     if (decision.observedUID !== uid) return 'made on another object of this name'
     if (decision.observedGeneration !== generation) return `made on generation ${decision.observedGeneration}`
-    if (key === nameKey(requestedBy)) return 'made by the requester'
+    if (key === nameKey(writers.requestedBy)) return 'made by the requester'
+    if (writerKeys(writers).has(key)) return 'made by an account that wrote the request'
     if (denied.has(key)) return decision.decision === 'Denied' ? undefined : 'the same approver denied'
     if (approved.has(key)) {
       const first = decisions.find((one) => covers(one, assignment) && nameKey(one.approver) === key)

@@ -73,7 +73,7 @@ export function withUnproven(
   const generation = Math.max(metadata.generation, stored?.generation ?? 0)
   const granted = atGeneration(stored, generation)
   const { toStore, newlyUncounted } = tally({
-    assignment: { uid: metadata.uid, generation, requestedBy: spec.requestedBy },
+    assignment: { ...spec, uid: metadata.uid, generation },
     decisions: statusDecisions(status),
     recorded: recorded.filter(({ assignmentUid }) => assignmentUid === metadata.uid),
     granted,

@@ -4,6 +4,7 @@ import type { AuditNote, DecisionInput, DecisionResult } from './decision.ts'
 import type { EndCause } from './grant.ts'
 import type { Grant, Granted } from './granted.ts'
 import type { Tally } from './quorum.ts'
+import { isClaim, requesterText } from './writers.ts'
 
 /**
  * The transitions from the stored state to the new one. Stored state is no transition: rebuilding rows from a status, or
@@ -15,7 +16,7 @@ export function auditNotes(
   after: Granted,
   { votes, ended, isNew = false }: { votes?: Tally; ended: EndCause | undefined; isNew?: boolean | undefined },
 ): AuditNote[] {
-  const { uid, generation, namespace, name, subject, requestedBy } = input.assignment
+  const { uid, generation, namespace, name, subject } = input.assignment
   const note = (action: AuditNote['action'], details: AuditNote['details']): AuditNote => ({
     action,
     details: { uid, generation, namespace, name, subjectKind: subject.kind, subjectName: subject.name, ...details },
@@ -25,8 +26,15 @@ export function auditNotes(
   const known = before?.generation === after.generation ? before : undefined
   if (after.resolvedAt !== undefined && known?.resolvedAt !== after.resolvedAt) {
     const { roles, listedRoles, requiredApprovals, expiresAt = null, durationSeconds = null } = after
+    const { requestedBy, submittedBy = null, formerRequesters = [] } = input.assignment
+    const writers = {
+      requestedBy,
+      claimed: isClaim(input.assignment),
+      submittedBy,
+      formerRequesters: [...formerRequesters],
+    }
     notes.push(
-      note('assignment_requested', { requestedBy, listedRoles, roles, requiredApprovals, expiresAt, durationSeconds }),
+      note('assignment_requested', { ...writers, listedRoles, roles, requiredApprovals, expiresAt, durationSeconds }),
     )
   }
   for (const { approver, decision, form } of votes?.newDecisions ?? []) {
@@ -60,10 +68,16 @@ export function auditNotes(
 export function eventOf({ action, details }: AuditNote, assignment: string): ResourceEvent {
   const { reason, type = 'Normal', verb } = EVENTS[action] ?? { reason: 'Audited', verb: action }
   const roles = Array.isArray(details['roles']) && details['roles'].length > 0 ? ` ${names(details['roles'])}` : ''
-  const by = typeof details['approver'] === 'string' ? ` by ${printable(details['approver'])}` : ''
+  const by = accountOf(details)
   const decision = typeof details['decision'] === 'string' ? `${details['decision']} ` : ''
   const cause = typeof details['cause'] === 'string' ? ` (${details['cause']})` : ''
   return { type, reason, message: `${printable(assignment)}: ${decision}${verb}${roles}${by}${cause}` }
+}
+
+function accountOf({ approver, requestedBy, submittedBy }: AuditNote['details']): string {
+  if (typeof approver === 'string') return ` by ${printable(approver)}`
+  if (typeof requestedBy !== 'string') return ''
+  return ` by ${requesterText({ requestedBy, ...(typeof submittedBy === 'string' && { submittedBy }) })}`
 }
 
 /** The waits of a request that ended with this result, for the metric; none when no decision was needed. */

@@ -32,6 +32,8 @@ export interface Assignment extends Pick<ObjectMeta, 'uid' | 'generation' | 'nam
   subject: RoleAssignmentSubject
   roles: readonly string[]
   requestedBy: string
+  submittedBy?: string | undefined
+  formerRequesters?: readonly string[] | undefined
   /** RFC 3339. */
   expiresAt?: string | undefined
   /** Counted from the grant. */
@@ -47,6 +49,7 @@ export type RealmForAssignment =
 export interface Governance {
   enabled: boolean
   requiredApprovals: number
+  extraApprovalForClaims?: boolean | undefined
   pendingTimeoutSeconds?: number | undefined
 }
 

@@ -4,9 +4,11 @@ import type { Granted, UncountedApproval } from './granted.ts'
 import { covers, nameKey } from './status_decisions.ts'
 import type { SpecState } from './spec_state.ts'
 import type { StatusDecision } from './status_decisions.ts'
+import { writerKeys } from './writers.ts'
+import type { Writers } from './writers.ts'
 
 export interface TallyInput {
-  assignment: Pick<Assignment, 'uid' | 'generation' | 'requestedBy'>
+  assignment: Pick<Assignment, 'uid' | 'generation'> & Writers
   /** From status, of every uid and generation. */
   decisions: readonly StatusDecision[]
   /** Recorded for this uid. */
@@ -37,14 +39,14 @@ export interface Tally {
 }
 
 /**
- * Counts the decisions on one generation against those of the requester, who cannot decide. Denied counts without proof
- * of its author: granting less than requested is safe.
+ * Counts the decisions on one generation, without those of the accounts that wrote the request. Denied counts without
+ * proof of its author: granting less than requested is safe.
  */
 export function tally(input: TallyInput): Tally {
   const { assignment, granted, recorded } = input
   const { generation } = assignment
-  const requester = nameKey(assignment.requestedBy)
-  const byOthers = (decision: Named): boolean => keyOf(decision) !== requester
+  const writers = writerKeys(assignment)
+  const byOthers = (decision: Named): boolean => !writers.has(keyOf(decision))
 
   const written = input.decisions.filter((decision) => covers(decision, assignment) && byOthers(decision))
   const known = recorded.filter((row) => row.generation === generation && byOthers(row))

@@ -1,9 +1,11 @@
-import { count, names, printable, sentence } from '../../process/printable.ts'
+import { count, names, sentence } from '../../process/printable.ts'
 import type { DecisionInput, Ready, Reason } from './decision.ts'
 import { isGrantedByDecision, lastsAsRequested, needsDecision, satisfies } from './grant.ts'
 import type { Grant, Granted, Request } from './granted.ts'
 import type { Tally } from './quorum.ts'
 import type { Resolution } from './request.ts'
+import { requesterText } from './writers.ts'
+import type { Writers } from './writers.ts'
 
 const NEW_GENERATION = 'edit spec (for example reason) and have the new generation approved'
 
@@ -89,7 +91,7 @@ function waiting({ input, resolution, granted, votes }: ReadyInput, request: Req
     `${votes.approvers.length} of ${count(required, 'approval')}`,
     votes.approvers.length > 0 && `by ${names(votes.approvers)}`,
     missing > 0 && `waiting for ${missing} more`,
-    `requested by ${printable(assignment.requestedBy)}, who cannot decide`,
+    writersPart(assignment),
     votes.unverified.length > 0 &&
       `approved by ${names(votes.unverified)}, but the operator has not checked the admission policies yet`,
     unproven.length > 0 &&
@@ -106,6 +108,12 @@ function waiting({ input, resolution, granted, votes }: ReadyInput, request: Req
   if (unproven.length > 0) return notReady('DecisionUnproven', ...parts)
   if (uncounted.length > 0) return notReady('DecidedTooEarly', ...parts)
   return notReady(votes.approvers.length > 0 && missing > 0 ? 'QuorumNotReached' : 'PendingApproval', ...parts)
+}
+
+function writersPart(writers: Writers): string {
+  const { formerRequesters = [] } = writers
+  const others = formerRequesters.length > 0 ? `, and neither can ${names(formerRequesters)}` : ''
+  return `requested by ${requesterText(writers)}, who cannot decide${others}`
 }
 
 function grantedPart(grant: Grant | undefined): Part {

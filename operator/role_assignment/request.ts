@@ -3,6 +3,7 @@ import { expandRoles } from '../realm/expand_roles.ts'
 import type { Assignment, DecisionInput, Governance, RealmForAssignment, Reason } from './decision.ts'
 import type { Granted, Request, ResolvedGranted } from './granted.ts'
 import { millis } from './time.ts'
+import { isClaim } from './writers.ts'
 
 export type Realm = Extract<RealmForAssignment, { admitted: true }>
 
@@ -96,7 +97,7 @@ function newRequest(assignment: Assignment, { realm, ids, roles }: Resolved, now
     roles,
     ...(expiresAt !== undefined && { expiresAt: new Date(millis(expiresAt)).toISOString() }),
     ...(durationSeconds !== undefined && { durationSeconds }),
-    requiredApprovals: quorumOf(realm.governance),
+    requiredApprovals: quorumOf(realm.governance, assignment),
     resolvedAt: now.toISOString(),
   }
 }
@@ -118,6 +119,7 @@ function present(stored: readonly string[], resolved: readonly string[]): string
 }
 
 /** At least 1, also where a Realm requires none. */
-function quorumOf({ requiredApprovals }: Governance): number {
-  return Math.min(Math.max(Math.trunc(requiredApprovals) || 1, 1), MAX_QUORUM)
+function quorumOf({ requiredApprovals, extraApprovalForClaims }: Governance, assignment: Assignment): number {
+  const required = Math.max(Math.trunc(requiredApprovals) || 1, 1)
+  return Math.min(extraApprovalForClaims && isClaim(assignment) ? required + 1 : required, MAX_QUORUM)
 }

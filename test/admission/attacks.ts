@@ -1,7 +1,9 @@
+import { CLAIMED } from './attacks/claimed.ts'
 import { FORGED } from './attacks/forged.ts'
 import { MISSTATED } from './attacks/misstated.ts'
 import { OTHER_KINDS } from './attacks/other_kinds.ts'
 import { OVERREACHING } from './attacks/overreaching.ts'
+import { REWRITTEN } from './attacks/rewritten.ts'
 import { WEAKER_GOVERNANCE } from './attacks/weaker_governance.ts'
 import { WITHDRAWN } from './attacks/withdrawn.ts'
 import type { Attack } from './attacks/attack.ts'
@@ -11,6 +13,8 @@ export const ATTACKS: readonly Attack[] = [
   ...OVERREACHING,
   ...MISSTATED,
   ...WITHDRAWN,
+  ...REWRITTEN,
+  ...CLAIMED,
   ...WEAKER_GOVERNANCE,
   ...OTHER_KINDS,
 ]

@@ -23,7 +23,7 @@ export function surroundings(requiredApprovals: number): Surroundings {
 export function decidedOn(object: Stored, around: Surroundings): DecisionResult {
   const { metadata, spec, status = {} } = object
   const { uid, generation, namespace, name, deletionTimestamp } = metadata
-  const { subject, roles, requestedBy, expiresAt, durationSeconds } = spec
+  const { subject, roles, requestedBy, submittedBy, formerRequesters, expiresAt, durationSeconds } = spec
   const decided = decide({
     assignment: {
       uid,
@@ -33,6 +33,8 @@ export function decidedOn(object: Stored, around: Surroundings): DecisionResult 
       subject,
       roles,
       requestedBy,
+      submittedBy,
+      formerRequesters,
       expiresAt,
       durationSeconds,
       deleting: deletionTimestamp !== undefined,

@@ -1,3 +1,4 @@
+import { APPLY_PATCH } from '../support/control_plane/account.ts'
 import type { Answer } from '../support/control_plane/account.ts'
 import { LEGITIMATE_REALMS } from './legitimate_realms.ts'
 import { API, assignment, realm } from './world.ts'
@@ -230,7 +231,33 @@ export const LEGITIMATE: Legitimate[] = [
   {
     name: 'an author takes over a request, in their own name',
     async run(world) {
-      return merge(world.who('mallory'), await world.request(), { spec: { requestedBy: 'mallory' } })
+      const spec = { requestedBy: 'mallory', formerRequesters: ['carol'] }
+      return merge(world.who('mallory'), await world.request(), { spec })
+    },
+  },
+  {
+    name: 'an author proves their own request, and another author takes it over and proves that',
+    async run({ who, home }) {
+      const body = assignment('proven', { submittedBy: 'carol' })
+      const made = await who('carol').do('POST', `${API}/namespaces/${home}/roleassignments`, body)
+      const spec = { requestedBy: 'dora', submittedBy: 'dora', formerRequesters: ['carol'] }
+      return merge(who('dora'), made, { spec })
+    },
+  },
+  {
+    name: 'an approver decides on a request that was taken over',
+    async run(world) {
+      const request = await world.request({ spec: { formerRequesters: ['dora'] } })
+      return mergeStatus(world.who('ann'), request, { conditions: [condition(request, 'ann')] })
+    },
+  },
+  {
+    name: 'an author takes over a granted request, without its former requesters, and proves that',
+    async run(world) {
+      const request = await world.request({ spec: { formerRequesters: ['dora'] } })
+      await done(applyStatus(world.who('operator'), request, { granted: grantOf(request) }))
+      const spec = { requestedBy: 'mallory', submittedBy: 'mallory', formerRequesters: null }
+      return merge(world.who('mallory'), request, { spec })
     },
   },
   {
@@ -249,7 +276,32 @@ export const LEGITIMATE: Legitimate[] = [
   {
     name: 'GitOps submits and edits for others',
     async run(world) {
-      return merge(world.who('gitops'), await world.request(), { spec: { requestedBy: 'another-user' } })
+      const spec = { requestedBy: 'another-user', formerRequesters: ['carol'] }
+      return merge(world.who('gitops'), await world.request(), { spec })
+    },
+  },
+  {
+    name: 'GitOps applies a manifest again and again, edits it, and names itself as the account that submits',
+    async run({ who, home }) {
+      const gitops = who('gitops')
+      const apply = (spec: object): Promise<Answer> => {
+        const path = `${API}/namespaces/${home}/roleassignments/applied?fieldManager=argocd-controller&force=true`
+        return gitops.call('PATCH', path, assignment('applied', spec), { contentType: APPLY_PATCH })
+      }
+      for (const spec of [{}, {}, { roles: ['auditor'] }, { reason: 'new' }, { submittedBy: gitops.name }]) {
+        await done(apply(spec))
+      }
+      return apply({ submittedBy: gitops.name, requestedBy: 'dora', formerRequesters: ['carol'] })
+    },
+  },
+  {
+    name: 'GitOps creates a request again whose manifest names former requesters',
+    async run(world) {
+      const request = await world.request({ spec: { formerRequesters: ['dora'] } })
+      await done(world.who('gitops').call('DELETE', pathOf(request)))
+      return world.who('gitops').call('POST', `${API}/namespaces/${world.home}/roleassignments`, {
+        ...assignment(request.metadata.name, { formerRequesters: ['dora'] }),
+      })
     },
   },
   {
@@ -309,6 +361,16 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
+    name: 'the owner of a realm asks for an extra approval of claims, and an approver removes that',
+    async run({ who, home }) {
+      const path = `${API}/namespaces/${home}/realms`
+      const made = await who('dora').do('POST', path, realm('trusting', { enabled: true }))
+      const asking = (extraApprovalForClaims: boolean) => ({ spec: { identityGovernance: { extraApprovalForClaims } } })
+      await done(merge(who('carol'), made, asking(true)))
+      return merge(who('dora'), made, asking(false))
+    },
+  },
+  {
     name: 'the owner of a governed realm changes other things',
     async run({ who, home }) {
       const acme = await who('carol').do('GET', `${API}/namespaces/${home}/realms/acme`)
@@ -339,6 +401,12 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
 ]
+
+/** `status.granted` of a granted request. */
+function grantOf({ metadata: { generation } }: Stored): Stored {
+  const times = { grantedAt: '2026-01-01T00:00:00Z', governed: true, approvers: ['ann'] }
+  return { generation, serving: { generation, realmUID: 'r', roles: ['manager'], ...times } }
+}
 
 export function user(name: string, spec: object = {}): Stored {
   return {

@@ -15,7 +15,8 @@ const PROBES: Record<string, Probe> = {
     })
   },
   'realmkeeper-roleassignment-requests': async (world) =>
-    merge(world.who('mallory'), await world.request(), { spec: { roles: ['auditor'] } }),
+    // Violates the rule on requestedBy and the rule on invented former requesters.
+    merge(world.who('mallory'), await world.request(), { spec: { roles: ['auditor'], formerRequesters: ['ann'] } }),
   'realmkeeper-realm-governance': async (world) => {
     const { who, home } = world
     const realm = await who('carol').do('GET', `${API}/namespaces/${home}/realms/acme`)

@@ -52,7 +52,7 @@ const HOLDERS: Record<string, string[]> = {
   approver: ['ann', 'amy', 'ben'],
   'realm-approver': ['regent'],
   'author-and-approver': ['dora', 'ANN', 'greg'],
-  gitops: ['system:serviceaccount:default:gitops'],
+  gitops: ['system:serviceaccount:default:gitops', 'AMY'],
   'gitops-and-approver': ['eager-gitops'],
   operator: ['system:serviceaccount:default:operator'],
   'operator-and-approver': ['eager-operator'],

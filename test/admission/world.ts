@@ -88,7 +88,10 @@ export async function makeWorld(cluster: Cluster, id: string, labels: Record<str
   }
 }
 
-export function realm(name: string, identityGovernance: object = { enabled: true, requiredApprovals: 2 }): Stored {
+export function realm(
+  name: string,
+  identityGovernance: object = { enabled: true, requiredApprovals: 2, extraApprovalForClaims: true },
+): Stored {
   return {
     apiVersion: 'realmkeeper.io/v1alpha1',
     kind: 'Realm',

@@ -26,7 +26,7 @@ test('a Realm gets all its defaults', () => {
       failureResetSeconds: 43_200,
     },
     passwordHashing: { memoryKiB: 7168, iterations: 5, parallelism: 1 },
-    identityGovernance: { enabled: false, requiredApprovals: 1 },
+    identityGovernance: { enabled: false, requiredApprovals: 1, extraApprovalForClaims: false },
     keyRotation: { signingKeyPeriodDays: 90, encryptionKeyPeriodDays: 365 },
     allowedNamespaces: { from: 'Same' },
     deletionPolicy: 'Retain',

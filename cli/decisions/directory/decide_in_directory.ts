@@ -1,5 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { printable } from '../../../process/printable.ts'
+import type { RoleAssignmentSpec } from '../../../crds/role_assignment.gen.ts'
+import { writerKeys } from '../../../operator/role_assignment/writers.ts'
 import { covers, nameKey, statusDecisions } from '../../../operator/role_assignment/status_decisions.ts'
 import { replaceFile } from '../../../operator/source/directory/state/atomic_file.ts'
 import { digestOf } from '../../../process/canonical_json.ts'
@@ -68,12 +70,13 @@ export async function decideInDirectory(options: DecideOptions): Promise<Decided
 }
 
 function refuseApprover(held: StoredResource, { approver }: DecideOptions): void {
-  const { requestedBy } = isObject(held.spec) ? held.spec : {}
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- held specs fit the schema that the type is made from
+  const writers = held.spec as RoleAssignmentSpec
   if (approver.trim() === '') throw new PlainError('a decision needs the name of the approver: --as NAME')
-  if (typeof requestedBy !== 'string' || nameKey(approver) !== nameKey(requestedBy)) return
-  throw new PlainError(
-    `RoleAssignment ${held.name} was requested by ${printable(requestedBy)}, who cannot decide on it: another user must decide`,
-  )
+  if (!writerKeys(writers).has(nameKey(approver))) return
+  const isRequester = nameKey(approver) === nameKey(writers.requestedBy)
+  const wrote = isRequester ? `requested by ${printable(writers.requestedBy)}` : `written by ${printable(approver)}`
+  throw new PlainError(`RoleAssignment ${held.name} was ${wrote}, who cannot decide on it: another user must decide`)
 }
 
 function refuseStale(held: StoredResource, { file, line, manifest }: WrittenAssignment): void {

@@ -20,6 +20,12 @@ export const WEAKER_GOVERNANCE: Attack[] = [
   weakened('disables governance and asks for more approvals', ({ who, acme }) =>
     merge(who('carol'), acme, { spec: { identityGovernance: { enabled: false, requiredApprovals: 9 } } }),
   ),
+  weakened('trusts claims', ({ who, acme }) =>
+    merge(who('carol'), acme, { spec: { identityGovernance: { extraApprovalForClaims: false } } }),
+  ),
+  weakened('removes the extra approval for claims', ({ who, acme }) =>
+    merge(who('carol'), acme, { spec: { identityGovernance: { extraApprovalForClaims: null, requiredApprovals: 9 } } }),
+  ),
   weakened('removes governance', ({ who, acme }) => merge(who('carol'), acme, { spec: { identityGovernance: null } })),
   weakened('removes the number of approvals', ({ who, acme }) =>
     who('carol').call('PATCH', pathOf(acme), [{ op: 'remove', path: '/spec/identityGovernance/requiredApprovals' }], {
@@ -53,6 +59,7 @@ export const WEAKER_GOVERNANCE: Attack[] = [
   ...Object.entries({
     'governance is enabled': { enabled: true },
     'one approval is not enough': { enabled: false, requiredApprovals: 2 },
+    'claims need one approval more': { enabled: false, extraApprovalForClaims: true },
   }).map(([name, governance]) => ({
     name: `the owner of a realm deletes it while ${name}`,
     refusal: REFUSALS.deletion,

@@ -33,7 +33,12 @@ export const realmCases: KindCases = {
         },
         passwordHashing: { memoryKiB: 19456, iterations: 2, parallelism: 1 },
         identityProvider: { alias: 'local', licenseSecretRef: { name: 'license', key: 'license' } },
-        identityGovernance: { enabled: true, requiredApprovals: 2, pendingTimeoutSeconds: 3600 },
+        identityGovernance: {
+          enabled: true,
+          requiredApprovals: 2,
+          extraApprovalForClaims: true,
+          pendingTimeoutSeconds: 3600,
+        },
         fieldEncryption: {
           fields: [{ name: 'dateOfBirth', tag: 'dob', binding: 'Subject', maxValueBytes: 64 }, { name: 'taxNumber' }],
         },

@@ -21,7 +21,9 @@ export const roleAssignmentCases: KindCases = {
         subject: { kind: 'User', name: 'alice' },
         roles: ['reader', 'svc-realm-admin', '_svc_dob.selfencrypt'],
         reason: 'She asked.\nTwice.',
-        requestedBy: 'system:serviceaccount:argocd:argocd',
+        requestedBy: 'bob',
+        submittedBy: 'system:serviceaccount:argocd:argocd',
+        formerRequesters: ['carol', 'dave'],
         expiresAt: '2030-01-01T00:00:00Z',
       },
       {
@@ -108,6 +110,18 @@ export const roleAssignmentCases: KindCases = {
       breakIt: (o) => (o.spec.requestedBy = 'a'.repeat(513)),
       path: 'spec.requestedBy',
       message: /longer than 512/,
+    },
+    {
+      name: '17 former requesters',
+      breakIt: (o) => (o.spec.formerRequesters = Array.from({ length: 17 }, (_, n) => `user-${n}`)),
+      path: 'spec.formerRequesters',
+      message: /16/,
+    },
+    {
+      name: 'the same former requester twice',
+      breakIt: (o) => (o.spec.formerRequesters = ['carol', 'carol']),
+      path: 'spec.formerRequesters[1]',
+      message: /is equal to item 0/,
     },
     {
       name: 'an escape sequence in the reason',

@@ -126,6 +126,10 @@ describe('which decisions count', () => {
 })
 
 describe('how many approvals are required', () => {
+  const submit = (w: World, submittedBy?: string): void => edit(w, { submittedBy })
+  const distrust = (w: World, extraApprovalForClaims = true): void => {
+    w.realm.governance = { ...w.realm.governance, extraApprovalForClaims }
+  }
   const rows: [string, number, (world: World) => void, string][] = [
     ['one of two', 2, (w) => approve(w, 'bob'), 'QuorumNotReached:'],
     ['two of two', 2, (w) => approve(w, 'bob', 'dave'), `Granted: ${MANAGER}`],
@@ -161,6 +165,65 @@ describe('how many approvals are required', () => {
       2,
       (w) => (approve(w, 'BOB'), w.recorded.push(recorded('bob'))),
       'QuorumNotReached:',
+    ],
+    [
+      'the account that submitted does not count',
+      1,
+      (w) => (submit(w, 'gitops'), approve(w, 'GitOps')),
+      'PendingApproval:',
+    ],
+    [
+      'row 139: the writer of the roles does not count after another account has edited the reason',
+      1,
+      (w) => (
+        edit(w, { requestedBy: 'alice', submittedBy: 'alice', formerRequesters: ['Frank'] }),
+        approve(w, 'frank')
+      ),
+      'PendingApproval:',
+    ],
+    [
+      'another approver counts then',
+      1,
+      (w) => (edit(w, { requestedBy: 'alice', formerRequesters: ['frank'] }), approve(w, 'frank', 'bob')),
+      `Granted: ${MANAGER}`,
+    ],
+    [
+      'a claim requires no more where the realm does not ask',
+      1,
+      (w) => (submit(w), approve(w, 'bob')),
+      `Granted: ${MANAGER}`,
+    ],
+    [
+      'a claim requires one more where the realm asks',
+      1,
+      (w) => (distrust(w), submit(w), approve(w, 'frank')),
+      'QuorumNotReached:',
+    ],
+    [
+      'a claim by a named account requires one more, too',
+      2,
+      (w) => (distrust(w), submit(w, 'gitops'), approve(w, 'frank', 'bob')),
+      'QuorumNotReached:',
+    ],
+    ['a claim with one more', 1, (w) => (distrust(w), submit(w), approve(w, 'frank', 'bob')), `Granted: ${MANAGER}`],
+    ['no claim requires one more', 1, (w) => (distrust(w), approve(w, 'bob')), `Granted: ${MANAGER}`],
+    [
+      'the realm asks for one more while a claim waits',
+      1,
+      (w) => (submit(w), reconcile(w), distrust(w), approve(w, 'frank')),
+      'QuorumNotReached:',
+    ],
+    [
+      'the realm trusts claims again while one waits',
+      1,
+      (w) => (distrust(w), submit(w), reconcile(w), distrust(w, false), approve(w, 'frank')),
+      'QuorumNotReached:',
+    ],
+    [
+      'a claim requires 16 at most',
+      16,
+      (w) => (distrust(w), submit(w), approve(w, ...Array.from({ length: 16 }, (_, n) => `approver-${n}`))),
+      `Granted: ${MANAGER}`,
     ],
     ['a quorum of none is one', 0, () => {}, 'PendingApproval:'],
     ['a negative quorum is one', -3, () => {}, 'PendingApproval:'],
@@ -400,6 +463,16 @@ describe('the message of Ready', () => {
       'who was there',
       (w) => approve(w, 'bob'),
       '1 of 2 approvals; by bob; waiting for 1 more; requested by carol, who cannot decide; requested: editor, manager, viewer',
+    ],
+    [
+      'who claims',
+      (w) => edit(w, { submittedBy: 'gitops' }),
+      '0 of 2 approvals; waiting for 2 more; requested by carol (as claimed by gitops), who cannot decide; requested: editor, manager, viewer',
+    ],
+    [
+      'that an unknown account claims, and who else cannot decide',
+      (w) => edit(w, { submittedBy: undefined, formerRequesters: ['frank', 'greg'] }),
+      '0 of 2 approvals; waiting for 2 more; requested by carol (a claim), who cannot decide, and neither can frank, greg; requested: editor, manager, viewer',
     ],
     [
       'who denied',

@@ -88,7 +88,15 @@ const ACTIONS: Action[] = [
   ],
   ['edit roles', 3, (w, random) => edit(w, { roles: some(random, ROLES) })],
   ['edit nothing much', 1, (w) => edit(w, {})],
-  ['edit the requester', 1, (w, random) => edit(w, { requestedBy: pick(random, APPROVERS) })],
+  [
+    'edit the requester',
+    1,
+    (w, random) => {
+      const requestedBy = pick(random, APPROVERS)
+      const submittedBy = random() < 0.5 ? requestedBy : undefined
+      edit(w, { requestedBy, submittedBy, formerRequesters: random() < 0.5 ? [] : some(random, APPROVERS) })
+    },
+  ],
   [
     'edit the end',
     1,
@@ -106,6 +114,7 @@ const ACTIONS: Action[] = [
   ['edit away the end', 1, (w) => edit(w, { durationSeconds: undefined, expiresAt: undefined })],
   ['pass', 3, (w, random) => pass(w, Math.floor(random() * 100))],
   ['quorum', 1, (w, random) => govern(w, { requiredApprovals: 1 + Math.floor(random() * 3) })],
+  ['claims', 1, (w, random) => govern(w, { extraApprovalForClaims: random() < 0.5 })],
   ['governance', 1, (w, random) => govern(w, { enabled: random() < 0.7 })],
   [
     'timeout',

@@ -93,7 +93,7 @@ export function mustHold(history: Seen[]): string[] {
   if (!plain) return []
   const free = !needsDecision(now)
   const approvers = new Set(generation.flatMap((seen) => approvals(seen)))
-  const quorum = Math.max(...generation.map((seen) => seen.realm!.governance.requiredApprovals))
+  const quorum = Math.max(...generation.map(requiredBy))
   return free || approvers.size >= quorum ? [...closure(roles, now.realm!.roles)] : []
 }
 
@@ -151,7 +151,7 @@ function isApproved(history: Seen[], { start, asked, of }: Span, index: number):
   const before = history.filter((_, one) => one >= start && (one < asked || (one === start && history[one]!.forgotten)))
   const early = new Set(before.filter(of).flatMap((one) => approvals(one)))
   const names = new Set(span.flatMap((one) => approvals(one)).filter((name) => !early.has(name)))
-  const quorum = Math.max(...known.filter(isResolved).map((one) => one.realm!.governance.requiredApprovals))
+  const quorum = Math.max(...known.filter(isResolved).map(requiredBy))
   return names.size >= quorum
 }
 
@@ -215,7 +215,7 @@ function approvals({ assignment, decisions, required }: Seen): string[] {
     .filter(({ decision, forged }) => decision === 'Approved' && !(forged && required))
     .filter((one) => one.observedUID === assignment.uid && one.observedGeneration === assignment.generation)
     .map(({ approver }) => approver.toLowerCase())
-    .filter((name) => name !== assignment.requestedBy.toLowerCase())
+    .filter((name) => !wrote(assignment, name))
 }
 
 function denials({ assignment, decisions }: Seen): StatusDecision[] {
@@ -224,8 +224,17 @@ function denials({ assignment, decisions }: Seen): StatusDecision[] {
       one.decision === 'Denied' &&
       one.observedUID === assignment.uid &&
       one.observedGeneration === assignment.generation &&
-      one.approver.toLowerCase() !== assignment.requestedBy.toLowerCase(),
+      !wrote(assignment, one.approver.toLowerCase()),
   )
+}
+
+function wrote({ requestedBy, submittedBy, formerRequesters = [] }: Seen['assignment'], name: string): boolean {
+  return [requestedBy, submittedBy, ...formerRequesters].some((writer) => writer?.toLowerCase() === name)
+}
+
+function requiredBy({ assignment, realm }: Seen): number {
+  const { requiredApprovals, extraApprovalForClaims } = realm!.governance
+  return requiredApprovals + (extraApprovalForClaims && assignment.submittedBy !== assignment.requestedBy ? 1 : 0)
 }
 
 function isResolved({ assignment, realm, user }: Seen): boolean {

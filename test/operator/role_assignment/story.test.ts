@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { eventOf } from '../../../operator/role_assignment/audit.ts'
 import { after, approve, deny, edit, entry, pass, reconcile, verdict, world } from './world.ts'
 import type { World } from './world.ts'
 
@@ -959,4 +960,23 @@ test('the audit tells the whole story, once', () => {
   ])
   expect(seen.audit[0]?.details).toMatchObject({ uid: 'assignment-1', requestedBy: 'carol', requiredApprovals: 2 })
   expect(seen.audit.at(-1)?.details).toMatchObject({ cause: 'Denied' })
+})
+
+test('audit and Events name a claim as one', () => {
+  const seen = playSteps([
+    ['by carol', () => {}, 'PendingApproval:'],
+    ['for carol', (w) => edit(w, { submittedBy: 'gitops', formerRequesters: ['frank'] }), 'PendingApproval:'],
+    ['for dora', (w) => edit(w, { requestedBy: 'dora', submittedBy: undefined }), 'PendingApproval:'],
+  ])
+  const writers = { requestedBy: 'carol', claimed: false, submittedBy: 'carol', formerRequesters: [] }
+  expect(seen.audit.map(({ details }) => details)).toMatchObject([
+    writers,
+    { ...writers, claimed: true, submittedBy: 'gitops', formerRequesters: ['frank'] },
+    { requestedBy: 'dora', claimed: true, submittedBy: null },
+  ])
+  expect(seen.audit.map((note) => eventOf(note, 'alice-manager').message)).toEqual([
+    'alice-manager: requested editor, manager, viewer by carol',
+    'alice-manager: requested editor, manager, viewer by carol (as claimed by gitops)',
+    'alice-manager: requested editor, manager, viewer by dora (a claim)',
+  ])
 })

@@ -52,6 +52,7 @@ export function world(): World {
       subject: { kind: 'User', name: 'alice' },
       roles: ['manager'],
       requestedBy: 'carol',
+      submittedBy: 'carol',
     },
     decisions: [],
     recorded: [],
@@ -189,7 +190,9 @@ export function deny(world: World, approver: string): void {
 /** Changes spec; the generation rises by one, as an API server counts. */
 export function edit(
   world: World,
-  spec: Partial<Pick<Assignment, 'roles' | 'requestedBy' | 'expiresAt' | 'durationSeconds'>>,
+  spec: Partial<
+    Pick<Assignment, 'roles' | 'requestedBy' | 'submittedBy' | 'formerRequesters' | 'expiresAt' | 'durationSeconds'>
+  >,
 ): void {
   world.assignment = { ...world.assignment, ...spec, generation: world.assignment.generation + 1 }
 }
