@@ -45,7 +45,7 @@ export interface SigningKey extends TokenKey {
 }
 
 /**
- * `key` is 32 random bytes in base64url. RFC 7518 section 3.2 asks for 64 with HS512; 256 bits of entropy are enough for
+ * `kid` is the fingerprint of `key`, which is 32 random bytes in base64url. RFC 7518 section 3.2 asks for 64 with HS512; 256 bits of entropy are enough for
  * tokens that only this installation reads.
  */
 export interface RefreshKey extends TokenKey {
@@ -88,9 +88,6 @@ export function serializeKeyring(keyring: Keyring): Buffer {
 
 /** The label of keyring Secrets. A resource cannot reference a Secret that carries it. */
 export const KEYRING_LABEL = 'realmkeeper.io/keyring'
-
-/** On a keyring Secret: `namespace/name` of the Realm that takes the keyring over. */
-export const KEYRING_OWNER_ANNOTATION = 'realmkeeper.io/keyring-owner'
 
 /** The only entry of a keyring Secret. */
 export const KEYRING_ENTRY = 'keyring.json'

@@ -127,8 +127,12 @@ async function readSigning(value: unknown, where: string): Promise<SigningKey> {
 
 function readRefresh(value: unknown, where: string): RefreshKey {
   const members = readObject(value, where, [...TOKEN_KEY_MEMBERS, 'key'], OPTIONAL_TOKEN_KEY_MEMBERS)
-  readKeyBytes(members.key, `${where}.key`)
-  return { ...readTokenKey(members, where), key: String(members.key) }
+  const common = readTokenKey(members, where)
+  // Otherwise other bytes could pass for a recorded key.
+  if (common.kid !== fingerprint(readKeyBytes(members.key, `${where}.key`))) {
+    throw new KeyringError(`${where}.kid is not the fingerprint of its key`)
+  }
+  return { ...common, key: String(members.key) }
 }
 
 const ENCRYPTION_TIMES = ['primaryAt', 'decryptOnlyAt', 'disabledAt', 'destroyedAt'] as const

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SigningAlgorithm } from './jws.ts'
-import { isEncryption, type SeenVersion } from './continuity.ts'
+import type { SeenVersion } from './continuity.ts'
 import {
   MAX_ENCRYPTION_KEYS,
   MAX_KEY_VERSION,
@@ -119,14 +119,13 @@ function steps({ changes, recheckAt }: Pick<TokenKeyPlan<TokenKey>, 'changes' | 
  * encrypts.
  */
 export function planEncryption(keyring: Keyring, input: RotationInput): Plan {
-  const { now } = input
-  const seen = input.seen.filter(isEncryption)
+  const { now, seen } = input
   if (input.encryptionAwaited && keyring.encryption.length === 0 && seen.length === 0) return { keyring, changes: [] }
   const primary = keyring.encryption.find(({ state }) => state === 'primary')
   const next = keyring.encryption
     .filter(({ state, version }) => state === 'pending' && version > (primary?.version ?? 0))
     .toSorted((a, b) => a.version - b.version)[0]
-  if (next) return planPromotion(keyring, next, primary, { ...input, seen })
+  if (next) return planPromotion(keyring, next, primary, input)
 
   const dueAt =
     primary && secondsAfter(primary.primaryAt ?? primary.createdAt, input.encryptionKeyPeriodDays * DAY_SECONDS)

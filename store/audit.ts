@@ -21,6 +21,8 @@ export type AuditAction =
   | 'refresh_token_reused'
   | 'keys_changed'
   | 'key_loss_accepted'
+  | 'keyring_accepted'
+  | 'realm_transferred'
 
 export interface AuditRow {
   writer: string

@@ -40,18 +40,3 @@ export async function recordKeyVersions(
     ],
   )
 }
-
-/** Records that the owner accepts the loss of these keys: a keyring without them is valid again. */
-export async function acceptKeyLoss(db: Db, realm: string, fingerprints: string[], now: Date): Promise<number> {
-  const { rowCount } = await db.query(
-    `update key_versions set accepted_loss_at = $3
-      where realm = $1 and fingerprint = any ($2) and accepted_loss_at is null`,
-    [realm, fingerprints, now],
-  )
-  return rowCount ?? 0
-}
-
-/** Deletes the versions of a realm whose keyring was deleted with it. */
-export async function deleteKeyVersions(db: Db, realm: string): Promise<void> {
-  await db.query('delete from key_versions where realm = $1', [realm])
-}

@@ -126,6 +126,15 @@ export async function upsertRealm(db: Db, row: RealmRow): Promise<void> {
   )
 }
 
+/** Whether the row of a realm is another resource's. Locks the row until the end of the transaction. */
+export async function isRealmOfOther(db: Db, realm: string, resourceUid: string): Promise<boolean> {
+  const { rows } = await db.query<{ uid: string }>(
+    'select resource_uid as uid from realms where realm = $1 for update',
+    [realm],
+  )
+  return rows[0] !== undefined && rows[0].uid !== resourceUid
+}
+
 /** Rows under a realm that the transaction of its removal deletes. More would make it long. */
 const DELETED_AT_ONCE = 1_000
 

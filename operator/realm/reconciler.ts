@@ -1,5 +1,6 @@
 import type { RealmStatus } from '../../crds/realm.gen.ts'
 import { issuerOf } from '../../process/issuer.ts'
+import { findKeyringRecord } from '../../store/keyring_records.ts'
 import { findRealm, REALM_ADMIN_ROLE } from '../../store/realms.ts'
 import { findDefaultRoles, roleHeldUntil } from '../../store/role_assignments.ts'
 import type { EncryptionField, EncryptionPreconditions, RealmRow } from '../../store/realms.ts'
@@ -16,11 +17,12 @@ import type { RealmResource } from '../view/resource_types.ts'
 import type { View } from '../view/view.ts'
 import { encryptionCondition, preconditionConditions, preconditions } from './conditions.ts'
 import { fieldsPaired, fieldStatus, pairOf, specFields } from './fields.ts'
+import { isLeaving, nameTaken, ownerOf, recordTransfer } from './keyring/keyring_owner.ts'
+import { keyringSpec } from './keyring/keyring_spec.ts'
 import { keyringStatus, keysCondition } from './keyring/keyring_status.ts'
 import { keyringAt, readKeyring } from './keyring/read_keyring.ts'
-import type { ReadKeyring } from './keyring/read_keyring.ts'
 import { reconcileKeyring } from './keyring/reconcile_keyring.ts'
-import type { KeyringResult, KeyringSpec } from './keyring/reconcile_keyring.ts'
+import type { KeyringResult } from './keyring/reconcile_keyring.ts'
 import { licenseState } from './license.ts'
 import { removeRealm, saveRealm, withdrawRealm } from './rows.ts'
 
@@ -42,8 +44,10 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
 
       const at = keyringAt(keyringNamespace, name)
       const read = await readKeyring(secrets, at, name)
-      const owner = ownerOf(realm, name, read, view, rows.realmOwner(name))
-      if (owner !== pathOf(realm.metadata)) return refuse('RealmNameTaken', nameTaken(name, owner))
+      const present = await findKeyringRecord(store.db, name)
+      const owner = ownerOf(realm, present, read, view, rows.realmOwner(name))
+      if (owner !== pathOf(realm.metadata)) return refuse('RealmNameTaken', nameTaken(name, owner, realm))
+      const record = await recordTransfer(realm, present, read, deps)
       await removeFormer(name, realm, view)
 
       const now = store.now()
@@ -53,7 +57,8 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const encryption = preconditions(preconditionStates, license, adminUntil)
       const wanted = specFields(realm)
       const needsEncryptionKey = wanted.length > 0 && encryption.missing.length === 0
-      const keyring = await reconcileKeyring(at, read, keyringSpec(realm, wanted, needsEncryptionKey, view), deps)
+      const spec = keyringSpec(realm, wanted, needsEncryptionKey, view)
+      const keyring = await reconcileKeyring(at, read, spec, record, deps)
       const fields = await servedFields(name, wanted, keyring)
 
       const rowChanged = await saveRealm(deps, desiredRow(realm, at, fields, encryption))
@@ -74,7 +79,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
           hasPrimaryKey: keyring.keyring?.encryption.some(({ state }) => state === 'primary') === true,
         }),
       ]
-      const keysInStatus = keyringStatus(keyring.keyring, keyring.seen)
+      const keysInStatus = keyringStatus(keyring, realm.status?.keys)
       deps.metrics.realmExpires(uid, {
         licenseExpiresAt: license.expiresAt,
         keyDueAt: keysDueAt(realm, keysInStatus),
@@ -83,7 +88,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const requeueAt = earliest([keyring.recheckAt, license.changesAt, adminUntil ?? undefined])
       const rest = {
         conditions,
-        changed: rowChanged || refusalChanged,
+        changed: rowChanged || refusalChanged || isLeaving(realm, view),
         ...(requeueAt && { requeueAt }),
         fields: {
           issuer,
@@ -151,61 +156,12 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
   }
 }
 
-function keyringSpec(
-  realm: RealmResource,
-  fields: EncryptionField[],
-  needsEncryptionKey: boolean,
-  view: View,
-): KeyringSpec {
-  const { namespace, name, annotations = {} } = realm.metadata
-  const { tokens, keyRotation } = realm.spec
-  const rotate = (kind: string) => annotations[`realmkeeper.io/rotate-${kind}`] ?? ''
-  const clients = view.knownAs('Client', relation.realmDetails(pathOf(realm.metadata)))
-  const lifetimes = clients.map(({ spec }) => spec.accessTokenLifetimeSeconds ?? 0)
-  return {
-    realm: realmName(realm),
-    owner: { namespace, name },
-    fields: fields.map(pairOf),
-    settings: {
-      algorithm: tokens.signingAlgorithm,
-      ...keyRotation,
-      accessTokenLifetimeSeconds: Math.max(tokens.accessTokenLifetimeSeconds, ...lifetimes),
-      sessionLifetimeSeconds: tokens.sessionLifetimeSeconds,
-      rotate: { signing: rotate('signing'), refresh: rotate('refresh'), encryption: rotate('encryption') },
-      encryptionAwaited: !needsEncryptionKey,
-    },
-    acceptedLoss: (annotations['realmkeeper.io/accept-key-loss'] ?? '').split(',').map((text) => text.trim()),
-    inStatus: realm.status?.keys?.encryption ?? [],
-  }
-}
-
 /** The status of a Realm that is not served. */
 const CLEARED_FIELDS = { issuer: undefined, defaultRoles: undefined, encryptionFields: undefined, keys: undefined }
 
 /** Admission refuses these names; a source without admission does not. */
 function isReserved(name: string): boolean {
   return ['master', 'admin'].includes(name) || !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)
-}
-
-/** `namespace/name` of the Realm that owns a realm name: recorded in the keyring, else in the row, else the oldest. */
-function ownerOf(
-  realm: RealmResource,
-  name: string,
-  read: ReadKeyring,
-  view: View,
-  recordedUid: string | undefined,
-): string {
-  const recorded = read.found === false ? undefined : read.owner
-  if (recorded !== undefined) return recorded
-  const holder = view.holderOf('Realm', relation.realmName(name), recordedUid)
-  return pathOf((holder ?? realm).metadata)
-}
-
-function nameTaken(name: string, owner: string): string {
-  return (
-    `the realm name "${name}" and its keyring belong to Realm ${owner}; to transfer them, set the annotation ` +
-    'realmkeeper.io/keyring-owner on the keyring Secret'
-  )
 }
 
 function desiredRow(

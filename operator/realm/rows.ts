@@ -1,7 +1,7 @@
 import { noteChange } from '../../store/changes.ts'
-import { deleteKeyVersions } from '../../store/key_versions.ts'
+import { deleteKeyringRecord } from '../../store/keyring_records.ts'
 import type { Db } from '../../store/db.ts'
-import { deleteRealm, deleteRowsOfRealm, isBeingRemoved, upsertRealm } from '../../store/realms.ts'
+import { deleteRealm, deleteRowsOfRealm, isBeingRemoved, isRealmOfOther, upsertRealm } from '../../store/realms.ts'
 import type { RealmRow } from '../../store/realms.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { endSessionsOf } from '../rows/ended_sessions.ts'
@@ -41,7 +41,8 @@ export async function deleteRemainingRows({ store, rows }: Deps, realm: string):
 
 /**
  * Deletes a realm, and its sessions end. From then on nothing under it is served; of many rows the last ones are deleted
- * later, by `runRemainingDeletions` or by the next Realm of this name. `withKeys` also deletes the record of its key versions. */
+ * later, by `runRemainingDeletions` or by the next Realm of this name. `withKeys` also deletes the record of its keyring.
+ */
 export async function removeRealm(
   deps: Deps,
   of: { realm: string; resourceUid: string },
@@ -49,15 +50,28 @@ export async function removeRealm(
 ): Promise<void> {
   await deleteRows(deps, of, async (db, realm) => {
     await endSessionsOf(db, { realm }, 'realm_removed', deps.store)
-    if (withKeys) await deleteKeyVersions(db, realm)
+    if (withKeys) await deleteKeyringRecord(db, realm)
   })
 }
 
 /** Deletes the rows of a Realm that lost its name. Sessions stay for the new owner. True when there were rows. */
 export async function withdrawRealm(deps: Deps, resourceUid: string): Promise<boolean> {
-  const known = deps.rows.realms.get(resourceUid)
-  if (known) await deleteRows(deps, known, async () => {})
-  return known !== undefined
+  const { store, rows } = deps
+  const known = rows.realms.get(resourceUid)
+  if (!known) return false
+  const { realm } = known
+  await rows.realms.write(resourceUid, async () => {
+    const isDeleted = await store.transaction(async (db) => {
+      // The Realm that the name was transferred to may have written its row already.
+      if (await isRealmOfOther(db, realm, resourceUid)) return false
+      await deleteRealm(db, realm, store.now())
+      await noteChange(db, { realm, kind: 'realm', key: realm }, store.now())
+      return true
+    })
+    if (isDeleted) rows.forgetRealm(realm)
+    else rows.realms.deleted(resourceUid)
+  })
+  return true
 }
 
 async function deleteRows(

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Pool } from 'pg'
-import { listKeyVersions } from '../../store/key_versions.ts'
+import { findKeyringRecord } from '../../store/keyring_records.ts'
 import { checkContinuity, withTombstones } from '../../keyring/continuity.ts'
 import { parseKeyring } from '../../keyring/parse_keyring.ts'
 import { KeyringError } from '../../keyring/members.ts'
@@ -103,11 +103,10 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
     if (reading.outcome === 'absent') throw new KeyringError('the Secret does not exist')
     if (reading.outcome === 'unreadable') throw new KeyringError(reading.reason)
     const keyring = await parseKeyring(reading.bytes, realm)
-    const seen = await listKeyVersions(pool, realm)
-    const accepted = seen.filter(({ acceptedLossAt }) => acceptedLossAt).map(({ fingerprint }) => fingerprint)
-    const continuity = checkContinuity(keyring, seen, accepted)
+    const record = await findKeyringRecord(pool, realm)
+    const continuity = checkContinuity(keyring, record)
     if (continuity.outcome !== 'ok') throw new KeyringError(`${continuity.outcome}: ${continuity.message}`)
-    const loaded = await loadKeyring(withTombstones(keyring, seen, now()))
+    const loaded = await loadKeyring(withTombstones(keyring, record.versions, now()))
     if (current?.signer && !loaded.signer) throw new KeyringError('it has no active signing key any more')
     if (current?.refreshKid && !loaded.refreshKid) throw new KeyringError('it has no active refresh key any more')
     return loaded

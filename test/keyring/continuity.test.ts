@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { checkContinuity, withTombstones, type SeenVersion } from '../../keyring/continuity.ts'
+import {
+  checkContinuity,
+  keyringDigest,
+  namesOf,
+  withTombstones,
+  type Continuity,
+  type KeyRecord,
+  type SeenVersion,
+} from '../../keyring/continuity.ts'
 import type { EncryptionKey, Keyring } from '../../keyring/keyring.ts'
-import { encryptionKey, sampleKeyring, secondsLater } from './sample_keyring.ts'
+import { encryptionKey, sampleKeyring, secondsLater, START } from './sample_keyring.ts'
 
 let sample: Keyring
 beforeAll(async () => {
@@ -72,24 +80,91 @@ const cases: [string, () => Keyring | undefined, SeenVersion[], string[], string
   ],
   ['a lost tombstone', () => ring(v2), seen(tombstone1, v2), [], 'ok'],
   ['no keyring where all was destroyed', () => undefined, seen(tombstone1), [], 'ok'],
-  [
-    'signing keys that went',
-    () => ring(v1),
-    [{ kind: 'signing', version: 5, fingerprint: 'kid', state: 'active' }],
-    [],
-    'ok',
-  ],
 ]
 
+function check(keyring: Keyring | undefined, versions: SeenVersion[], accepted: string[]): Continuity {
+  const marked = versions.map((each) => ({
+    ...each,
+    acceptedLossAt: accepted.includes(each.fingerprint) ? START : null,
+  }))
+  const keys = keyring ? namesOf(keyring) : []
+  return checkContinuity(keyring, { versions: marked, keys, isExternal: false })
+}
+
 test.each(cases)('row 65: %s', (_, keyring, known, accepted, outcome) => {
-  expect(checkContinuity(keyring(), known, accepted).outcome).toBe(outcome)
+  expect(check(keyring(), known, accepted).outcome).toBe(outcome)
+})
+
+describe('row 140: signing and refresh keys', () => {
+  let other: Keyring
+  beforeAll(async () => {
+    other = await sampleKeyring([])
+  })
+  const known = (): KeyRecord['keys'] => namesOf({ ...sample, encryption: [] })
+  const passive = <K extends { state: string }>(keys: K[]) => keys.map((key) => ({ ...key, state: 'passive' as const }))
+  const cases: [string, () => Partial<Keyring> | undefined, Partial<KeyRecord>, string][] = [
+    ['the recorded keyring', () => ({}), {}, 'ok'],
+    ['no keyring', () => undefined, {}, 'KeyringLost'],
+    ['a keyring of other keys', () => other, {}, 'KeyringRolledBack'],
+    ['another signing key', () => ({ signing: other.signing }), {}, 'KeyringRolledBack'],
+    ['another refresh key', () => ({ refresh: other.refresh }), {}, 'KeyringRolledBack'],
+    ['another writer does not make a loss valid', () => other, { isExternal: true }, 'KeyringRolledBack'],
+    ['no signing key', () => ({ signing: [] }), {}, 'KeyringRolledBack'],
+    [
+      'a key that was added beside the recorded ones',
+      () => ({ signing: [...passive(sample.signing), ...other.signing] }),
+      {},
+      'KeyringUnconfirmed',
+    ],
+    [
+      'a refresh key that was added',
+      () => ({ refresh: [...sample.refresh, ...passive(other.refresh)] }),
+      {},
+      'KeyringUnconfirmed',
+    ],
+    ['an encryption key that was added', () => ({ encryption: [v3] }), {}, 'KeyringUnconfirmed'],
+    [
+      'an added key, where another writer was accepted',
+      () => ({ signing: [...passive(sample.signing), ...other.signing] }),
+      { isExternal: true },
+      'ok',
+    ],
+    ['a first keyring that others wrote', () => ({}), { keys: [] }, 'KeyringUnconfirmed'],
+  ]
+  test.each(cases)('%s', (_, change, record, outcome) => {
+    const changed = change()
+    const keyring = changed && { ...sample, encryption: [], ...changed }
+    expect(checkContinuity(keyring, { versions: [], keys: known(), isExternal: false, ...record }).outcome).toBe(
+      outcome,
+    )
+  })
+
+  test('an active key becomes passive before it goes, and its loss can be accepted', () => {
+    const [signing, refresh] = known()
+    const record = (key: object): KeyRecord => ({
+      versions: [],
+      isExternal: true,
+      keys: [Object.assign({}, signing, key), ...(refresh ? [refresh] : [])],
+    })
+    const without = { ...sample, signing: [], encryption: [] }
+    expect(checkContinuity(without, record({})).outcome).toBe('KeyringRolledBack')
+    expect(checkContinuity(without, record({ acceptedLossAt: START })).outcome).toBe('ok')
+    for (const state of ['passive', 'pending', 'removed', 'announced'])
+      expect(checkContinuity(without, record({ state })).outcome).toBe('ok')
+  })
+
+  test('the digest names the set of keys', () => {
+    const digest = keyringDigest(sample)
+    expect(digest).toMatch(/^[0-9a-f]{32}$/)
+    expect(keyringDigest({ ...sample, fields: [], signing: passive(sample.signing) })).toBe(digest)
+    expect(keyringDigest({ ...sample, refresh: other.refresh })).not.toBe(digest)
+  })
 })
 
 describe('the message', () => {
   test('names versions and fingerprints, what to do, and no key', () => {
-    const verdict = checkContinuity(ring(v1, other2), seen(v1, v2, v3), [])
+    const verdict = check(ring(v1, other2), seen(v1, v2, v3), [])
     if (verdict.outcome === 'ok') throw new Error('accepted')
-    expect(verdict.missing.map(({ version }) => version)).toEqual([2, 3])
     expect(verdict.message).toContain(`version 2 (${v2.fingerprint}) has other bytes (${other2.fingerprint})`)
     expect(verdict.message).toContain(`version 3 (${v3.fingerprint}) is missing`)
     expect(verdict.message).toContain(`realmkeeper.io/accept-key-loss: ${v2.fingerprint},${v3.fingerprint}`)
@@ -102,7 +177,7 @@ describe('the message', () => {
       fingerprint: `${at}`.padStart(16, '0'),
       state: 'decrypt_only',
     }))
-    const verdict = checkContinuity(undefined, many, [])
+    const verdict = check(undefined, many, [])
     if (verdict.outcome === 'ok') throw new Error('accepted')
     expect(verdict.message).toContain('and 995 more')
     expect(verdict.message.length).toBeLessThan(800)

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { fingerprint } from '../../keyring/derivation.ts'
 import { SIGNING_ALGORITHMS } from '../../keyring/jws.ts'
 import { generateSigningKey } from '../../keyring/generate.ts'
 import { emptyKeyring, MAX_KEYRING_BYTES, serializeKeyring, type Keyring } from '../../keyring/keyring.ts'
@@ -58,6 +59,8 @@ function item(list: object[], at = 0): Record<string, unknown> {
 
 const secretOf = (fill: number) => Buffer.alloc(32, fill).toString('base64url')
 
+const refreshKey = (fill: number) => ({ kid: fingerprint(Buffer.alloc(32, fill)), key: secretOf(fill) })
+
 const broken: [string, (keyring: Keyring) => void, string][] = [
   ['another format version', (k) => Object.assign(k, { formatVersion: 2 }), 'formatVersion'],
   ['another realm', (k) => Object.assign(k, { realm: 'other' }), 'not of the realm "quickstart"'],
@@ -75,16 +78,17 @@ const broken: [string, (keyring: Keyring) => void, string][] = [
     (k) => Object.assign(item(k.refresh), { passiveAt: '2030-01-01T00:00:00+01:00' }),
     'passiveAt',
   ],
+  [
+    'other bytes under the kid of a refresh key',
+    (k) => Object.assign(item(k.refresh), { key: secretOf(99) }),
+    'refresh[0].kid is not the fingerprint of its key',
+  ],
   ['a lifetime of 0', (k) => Object.assign(item(k.refresh), { tokenLifetimeSeconds: 0 }), 'tokenLifetimeSeconds'],
   ['two keys with one kid', (k) => k.signing.push(structuredClone(k.signing[0]!)), 'one kid'],
-  [
-    'a refresh key with the kid of a signing key',
-    (k) => Object.assign(item(k.refresh), { kid: k.signing[0]?.kid }),
-    'one kid',
-  ],
+  ['two refresh keys of one kid', (k) => k.refresh.push({ ...k.refresh[0]!, state: 'passive' }), 'one kid'],
   [
     'two active refresh keys',
-    (k) => k.refresh.push({ ...k.refresh[0]!, kid: 'b', key: secretOf(99) }),
+    (k) => k.refresh.push({ ...k.refresh[0]!, ...refreshKey(99) }),
     'two active refresh keys',
   ],
   ['a field twice', (k) => k.fields.push({ ...k.fields[0]!, tag: 'b' }), 'one field'],
@@ -113,7 +117,7 @@ const broken: [string, (keyring: Keyring) => void, string][] = [
   ],
   [
     'a refresh key with the bytes of an encryption key',
-    (k) => Object.assign(item(k.refresh), { key: secretOf(4) }),
+    (k) => Object.assign(item(k.refresh), refreshKey(4)),
     'same bytes',
   ],
   ['a destroyed key with bytes', (k) => Object.assign(item(k.encryption), { key: secretOf(1) }), 'remove the key'],

@@ -7,6 +7,8 @@ import { hashClientSecret, upsertClient } from '../../store/clients.ts'
 import type { ClientRow } from '../../store/clients.ts'
 import { inTransaction } from '../../store/db.ts'
 import { recordKeyVersions } from '../../store/key_versions.ts'
+import { announceKeys, recordKeyring as recordManager, recordTokenKeys } from '../../store/keyring_records.ts'
+import { namesOf } from '../../keyring/continuity.ts'
 import { serializeKeyring } from '../../keyring/keyring.ts'
 import type { Keyring } from '../../keyring/keyring.ts'
 import { upsertRealm } from '../../store/realms.ts'
@@ -111,6 +113,9 @@ export function testWorld(database: TestDatabase, keyringDir: string): TestWorld
       { namespace, name } = { namespace: 'realmkeeper', name: `realm-${keyring.realm}-keyring` },
     ) {
       recordKeyring(keyring)
+      await announceKeys(pool, keyring.realm, namesOf(keyring), new Date())
+      await recordTokenKeys(pool, keyring.realm, namesOf(keyring), new Date())
+      await recordManager(pool, keyring.realm, { owner: keyring.owner, isExternal: false })
       await mkdir(`${keyringDir}/${namespace}`, { recursive: true })
       const file = `${keyringDir}/${namespace}/${name}.json`
       await writeFile(`${file}.new`, keyringSecret(name, namespace, serializeKeyring(keyring)))

@@ -1,12 +1,18 @@
 import type { RealmKeys } from '../../../crds/realm.gen.ts'
-import type { SeenKeyVersion } from '../../../store/key_versions.ts'
-import type { EncryptionKey, Keyring, TokenKey } from '../../../keyring/keyring.ts'
+import type { EncryptionKey, TokenKey } from '../../../keyring/keyring.ts'
 import { falseCondition, trueCondition } from '../../controller/condition.ts'
 import type { ConditionState } from '../../controller/condition.ts'
+import { EXTERNALLY_MANAGED } from './keyring_spec.ts'
 import type { KeyringResult } from './reconcile_keyring.ts'
 
-/** `status.keys`: key ids, versions, states and fingerprints; no key bytes. */
-export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenKeyVersion[]): RealmKeys {
+/**
+ * `status.keys`: key ids, versions, states and fingerprints; no key bytes. Without a keyring that can be used, the keys
+ * of the former status stay: they replace the record of a database that was lost.
+ */
+export function keyringStatus(
+  { keyring, seen }: Pick<KeyringResult, 'keyring' | 'seen'>,
+  former: RealmKeys | undefined,
+): RealmKeys {
   const present = new Set(keyring?.encryption.map(({ version }) => version))
   const missing = seen.filter(({ version }) => !present.has(version))
   const encryption = [
@@ -19,6 +25,8 @@ export function keyringStatus(keyring: Keyring | undefined, seen: readonly SeenK
     ...missing.map(({ version, state, fingerprint }) => ({ version, state: stateOf(state), fingerprint })),
   ]
   return {
+    ...(!keyring && former?.signing && { signing: former.signing }),
+    ...(!keyring && former?.refresh && { refresh: former.refresh }),
     ...(keyring && {
       signing: keyring.signing.map((key) => ({ ...tokenKey(key), algorithm: key.alg })),
       // The kid of a refresh key is its fingerprint.
@@ -39,7 +47,7 @@ export function keysCondition({ keyring, isExternal, problem }: KeyringResult): 
   }
   if (isExternal) {
     const message = 'the keyring is managed elsewhere: the operator reads it and rotates no key'
-    return trueCondition('KeysReady', 'ExternallyManaged', message)
+    return trueCondition('KeysReady', EXTERNALLY_MANAGED, message)
   }
   return trueCondition('KeysReady', 'KeysAvailable', 'the keyring holds a key of each kind in use')
 }

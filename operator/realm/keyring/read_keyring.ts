@@ -3,14 +3,14 @@ import type { Keyring } from '../../../keyring/keyring.ts'
 import { KeyringError } from '../../../keyring/members.ts'
 import { pathOf } from '../../view/resource_types.ts'
 import type { Secret, SecretAccess, SecretName } from '../../source/resource_source.ts'
-import { KEYRING_ENTRY, KEYRING_LABEL, KEYRING_OWNER_ANNOTATION, keyringSecretName } from '../../../keyring/keyring.ts'
+import { KEYRING_ENTRY, KEYRING_LABEL, keyringSecretName } from '../../../keyring/keyring.ts'
 
 /** The keyring Secret of a realm as stored now. Never log it. */
 export type ReadKeyring =
   | { found: false }
-  /** `message` quotes no content; `owner` is defined only where an annotation names one. */
-  | { found: 'unusable'; message: string; owner: string | undefined }
-  | { found: true; secret: Secret; keyring: Keyring; owner: string; isExternal: boolean }
+  /** `message` quotes no content. */
+  | { found: 'unusable'; message: string }
+  | { found: true; secret: Secret; keyring: Keyring; isExternal: boolean }
 
 /** The Secret that holds the keyring of a realm. */
 export function keyringAt(namespace: string, realm: string): SecretName {
@@ -23,10 +23,9 @@ export async function readKeyring(secrets: SecretAccess, at: SecretName, realm: 
   const secret = await secrets.read(at)
   if (!secret && !secrets.version(at)) return { found: false }
   if (!secret) {
-    return { found: 'unusable', owner: undefined, message: `Secret ${pathOf(at)} cannot be read at present` }
+    return { found: 'unusable', message: `Secret ${pathOf(at)} cannot be read at present` }
   }
-  const named = secret.annotations[KEYRING_OWNER_ANNOTATION]
-  const unusable = (message: string): ReadKeyring => ({ found: 'unusable', owner: named, message })
+  const unusable = (message: string): ReadKeyring => ({ found: 'unusable', message })
   if (secret.labels[KEYRING_LABEL] !== 'true') {
     return unusable(`Secret ${pathOf(at)} lacks the label ${KEYRING_LABEL}=true, so it is not used as a keyring`)
   }
@@ -34,7 +33,7 @@ export async function readKeyring(secrets: SecretAccess, at: SecretName, realm: 
     const keyring = await parseKeyring(secret.data[KEYRING_ENTRY] ?? Buffer.alloc(0), realm)
     // With another writer of its data, each would overwrite the other.
     const isExternal = secret.foreignManagers.length > 0 || secret.controllerUid !== undefined
-    return { found: true, secret, keyring, owner: named ?? pathOf(keyring.owner), isExternal }
+    return { found: true, secret, keyring, isExternal }
   } catch (error) {
     if (!(error instanceof KeyringError)) throw error
     return unusable(`Secret ${pathOf(at)}: ${error.message}`)

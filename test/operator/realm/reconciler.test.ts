@@ -177,7 +177,7 @@ describe('a Realm', () => {
     expect(await operator.rows('select realm from realms')).toEqual([{ realm: 'shop' }])
   })
 
-  test('row 94: a realm name has one Realm, recorded in the keyring, until an annotation transfers it', async () => {
+  test('row 94: a realm name has one Realm, until its owner transfers it', async () => {
     await operator.write('realm.yaml', realm())
     await operator.start()
     await operator.untilReady('Realm', 'shop')
@@ -204,13 +204,29 @@ describe('a Realm', () => {
     await operator.write('thief.yaml', realm('shop', {}, { namespace: 'team' }))
     await operator.untilReady('Realm', 'shop', 'False', 'RealmNameTaken', 'team')
 
+    // Neither a writer of Secrets nor the other Realm can transfer it.
     const kids = (await keyringFile(operator).keyring()).signing.map(({ kid }) => kid)
     await keyringFile(operator).annotate({ 'realmkeeper.io/keyring-owner': 'team/shop' })
+    await keyringFile(operator).editKeyring((keyring) => ({ ...keyring, owner: { namespace: 'team', name: 'shop' } }))
+    const transfer = { annotations: { 'realmkeeper.io/transfer-realm-to': 'team/shop' } }
+    await operator.write('thief.yaml', realm('shop', {}, { namespace: 'team', ...transfer }))
+    await operator.untilReady('Realm', 'shop', 'False', 'RealmNameTaken', 'team')
+    await operator.write('realm.yaml', realm())
+    await operator.untilReady('Realm', 'shop')
+    await eventually(async () =>
+      expect((await keyringFile(operator).keyring()).owner).toEqual({ namespace: 'default', name: 'shop' }),
+    )
+    await operator.write('realm.yaml', realm('shop', {}, transfer))
     await operator.untilReady('Realm', 'shop', 'True', 'Available', 'team')
     await operator.untilReady('User', 'eve', 'True', undefined, 'team')
     const keyring = await keyringFile(operator).keyring()
     expect(keyring.owner).toEqual({ namespace: 'team', name: 'shop' })
     expect(keyring.signing.map(({ kid }) => kid)).toEqual(kids)
+    await operator.untilReady('Realm', 'shop', 'False', 'RealmNameTaken')
+    await operator.untilReady('User', 'eve', 'True', undefined, 'team')
+    await eventually(async () =>
+      expect(await operator.rows('select namespace from realms')).toEqual([{ namespace: 'team' }]),
+    )
   })
 
   test('leaves its keyring when it is deleted, and adopts it when it is created again', async () => {

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { acceptKeyLoss, listKeyVersions } from '../../../store/key_versions.ts'
+import { listKeyVersions } from '../../../store/key_versions.ts'
+import { acceptKeyLoss } from '../../../store/keyring_records.ts'
 import { generateEncryptionKey, generateSigningKey } from '../../../keyring/generate.ts'
 import { serializeKeyring } from '../../../keyring/keyring.ts'
 import type { Keyring } from '../../../keyring/keyring.ts'
@@ -15,8 +16,10 @@ import { keyringSecret } from '../../support/world.ts'
 
 let server: TestServer
 let good: Keyring
+let foreign: Keyring
 beforeAll(async () => {
   good = await realmKeyring({ versions: ['destroyed', 'decrypt_only', 'primary'] })
+  foreign = await realmKeyring()
   server = await startServer({
     prepare: async (world) => {
       await world.addRealm({}, good)
@@ -70,6 +73,7 @@ describe('row 34, 65: a keyring that must not replace the good one', () => {
     ...without(version),
     { ...generateEncryptionKey(version, new Date()), state: 'primary' },
   ]
+  const passive = <Key extends object>(keys: Key[]) => keys.map((key) => ({ ...key, state: 'passive' as const }))
   const ring = (change: Partial<Keyring>): string => secret(serializeKeyring({ ...good, ...change }))
   const secret = (bytes: Buffer): string => keyringSecret('realm-acme-keyring', 'realmkeeper', bytes)
 
@@ -89,8 +93,36 @@ describe('row 34, 65: a keyring that must not replace the good one', () => {
     ['rolled back: the newest version is missing', () => ring({ encryption: without(3) }), 'KeyringRolledBack'],
     ['other bytes under a known version', () => ring({ encryption: otherBytes(3) }), 'KeyringRolledBack'],
     ['lost: no known version is left', () => ring({ encryption: [] }), 'KeyringLost'],
-    ['no signing key', () => ring({ signing: [] }), 'no active signing key any more'],
-    ['no refresh key', () => ring({ refresh: [] }), 'no active refresh key any more'],
+    ['no signing key', () => ring({ signing: [] }), 'KeyringRolledBack'],
+    ['no active signing key', () => ring({ signing: passive(good.signing) }), 'no active signing key any more'],
+    ['no active refresh key', () => ring({ refresh: passive(good.refresh) }), 'no active refresh key any more'],
+    ['row 140: another signing key', () => ring({ signing: foreign.signing }), 'KeyringRolledBack'],
+    ['row 140: another refresh key', () => ring({ refresh: foreign.refresh }), 'KeyringRolledBack'],
+    [
+      'row 140: other bytes under the kid of the refresh key',
+      () =>
+        ring({
+          refresh: good.refresh.map(({ key: _key, ...rest }) => ({ ...rest, key: foreign.refresh[0]?.key ?? '' })),
+        }),
+      'refresh[0].kid is not the fingerprint',
+    ],
+    [
+      'row 140: an added signing key that is active',
+      () => ring({ signing: [...passive(good.signing), ...foreign.signing] }),
+      'KeyringUnconfirmed',
+    ],
+    [
+      'row 140: an added encryption key that is primary',
+      () =>
+        ring({
+          encryption: [
+            ...good.encryption.filter(({ version }) => version < 3),
+            { ...good.encryption[2]!, state: 'decrypt_only' },
+            { ...foreign.encryption[0]!, version: 4 },
+          ],
+        }),
+      'KeyringUnconfirmed',
+    ],
     [
       'a damaged signing key',
       () => ring({ signing: good.signing.map((key) => ({ ...key, jwk: { ...key.jwk, d: 'A'.repeat(43) } })) }),

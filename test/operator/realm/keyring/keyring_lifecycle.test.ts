@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fingerprint } from '../../../../keyring/derivation.ts'
+import { keyringDigest } from '../../../../keyring/continuity.ts'
 import { beat } from '../../../../store/replicas.ts'
 import { realm, secret } from '../../manifests.ts'
 import { eventually, operatorUnderTest } from '../../operator_under_test.ts'
@@ -105,12 +106,21 @@ describe('the keyring of a realm', () => {
     expect((await file.keyring()).encryption).toEqual([key])
   })
 
-  test('row 34: a missing signing key is generated, a damaged keyring stays until it is repaired', async () => {
+  test('row 34: a missing signing key is generated once its loss is accepted, a damaged keyring stays', async () => {
     await operator.write('realm.yaml', realm())
     await operator.start()
     await operator.untilReady('Realm', 'shop')
+    const [lost] = (await file.keyring()).signing
     await file.editKeyring((keyring) => ({ ...keyring, signing: [] }))
-    await eventually(async () => expect(await states('signing')).toEqual(['active']))
+    await isBroken('KeyringRolledBack')
+    expect(await states('signing')).toEqual([])
+    await operator.write(
+      'realm.yaml',
+      realm('shop', {}, { annotations: { 'realmkeeper.io/accept-key-loss': lost?.kid } }),
+    )
+    await isWhole()
+    expect(await states('signing')).toEqual(['active'])
+    expect((await file.keyring()).signing[0]?.kid).not.toBe(lost?.kid)
     const good = await file.text()
     const damages: ((content: string) => string)[] = [
       (content) => content.replace(/"d": "[^"]{8}/, '"d": "AAAAAAAA'),
@@ -121,14 +131,14 @@ describe('the keyring of a realm', () => {
     for (const damage of damages) {
       await file.edit(damage)
       const damaged = await file.text()
-      await isBroken('KeyringUnusable')
-      expect(operator.condition('Realm', 'shop')?.reason).toBe('KeyringUnusable')
+      await isBroken('KeyringLost')
+      expect(operator.condition('Realm', 'shop')?.reason).toBe('KeyringLost')
       // The rest of the realm is reconciled.
       await operator.write(
         'realm.yaml',
         realm('shop', { displayName: damaged.slice(-40).replaceAll(/[^a-z0-9]/gi, '') }),
       )
-      await eventually(() => expect(operator.condition('Realm', 'shop')?.message).toContain('Repair the Secret'))
+      await eventually(() => expect(operator.condition('Realm', 'shop')?.message).toContain('There is no keyring'))
       expect(await file.text()).toBe(damaged)
       await file.replace(good)
       await isWhole()
@@ -137,15 +147,20 @@ describe('the keyring of a realm', () => {
 
   test('a loss that the owner accepts is recorded, and the next key has the next version', async () => {
     await startEncrypting()
-    const [key] = (await file.keyring()).encryption
+    const {
+      encryption: [key],
+      signing,
+      refresh,
+    } = await file.keyring()
     await rm(file.path)
     await isBroken('KeyringLost')
-    await poke({ 'realmkeeper.io/accept-key-loss': '0123456789abcdef' })
+    const kids = [...signing, ...refresh].map(({ kid }) => kid).join(',')
+    await poke({ 'realmkeeper.io/accept-key-loss': kids })
     await eventually(async () =>
       expect(operator.find('Realm', 'shop')?.metadata.annotations?.poke).toBe(String(pokes - 1)),
     )
     await isBroken('KeyringLost')
-    await poke({ 'realmkeeper.io/accept-key-loss': `ffff000011112222, ${key?.fingerprint}` })
+    await poke({ 'realmkeeper.io/accept-key-loss': `ffff000011112222, ${key?.fingerprint},${kids}` })
     await isWhole()
     await eventually(async () =>
       expect((await file.keyring()).encryption).toMatchObject([{ version: 2, state: 'primary' }]),
@@ -165,7 +180,8 @@ describe('the keyring of a realm', () => {
   test('a new database expects the versions that only status records', async () => {
     await startEncrypting()
     await operator.stop()
-    await operator.rows('delete from key_versions')
+    for (const table of ['key_versions', 'recorded_keys', 'keyring_records'])
+      await operator.rows(`delete from ${table}`)
     await rm(file.path)
     await operator.start({}, { licenseKeys: (await licensing(operator)).file })
     await isBroken('KeyringLost')
@@ -255,6 +271,9 @@ describe('the keyring of a realm', () => {
       stringData: undefined,
       data: manifest.data,
     })
+    await isBroken('KeyringUnconfirmed')
+    const accepted = { 'realmkeeper.io/accept-keyring': keyringDigest(content) }
+    await poke(accepted)
     await eventually(() => expect(condition()?.reason).toBe('ExternallyManaged'))
     expect(condition()?.status).toBe('True')
     await rm(file.path)
