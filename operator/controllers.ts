@@ -15,6 +15,7 @@ import type { ListIdentities } from './rows/list_identities.ts'
 import type { Kind, Resource } from './source/resource.ts'
 import type { ResourceSource } from './source/resource_source.ts'
 import { userReconciler } from './user/reconciler.ts'
+import { claimHolders } from './view/claims.ts'
 import { relationIndex } from './view/relation_index.ts'
 import { clientRelations, realmRelations, roleAssignmentRelations, userRelations } from './view/relations.ts'
 import type { Relations } from './view/relations.ts'
@@ -83,6 +84,7 @@ export function startControllers(options: StartControllersOptions): Controllers 
   const dispatch = createDispatch({
     source,
     index,
+    holderOf: claimHolders(source, index, deps.rows, view),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of its own kind, as the table says
     relationsOf: (resource) => (table[resource.kind].relations as (resource: Resource) => Relations)(resource),
     enqueue: (key, lane) => controllers[key.kind].enqueue(pathOf(key), lane),

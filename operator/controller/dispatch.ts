@@ -1,6 +1,8 @@
 import { KINDS, keyOf, keyText } from '../source/resource.ts'
 import type { Resource, ResourceKey } from '../source/resource.ts'
 import type { ResourceSource, SecretName } from '../source/resource_source.ts'
+import { ageOf } from '../view/claims.ts'
+import type { ClaimHolder } from '../view/claims.ts'
 import type { RelationIndex } from '../view/relation_index.ts'
 import { relation } from '../view/relations.ts'
 import type { Relations } from '../view/relations.ts'
@@ -26,17 +28,33 @@ export function createDispatch(options: {
   source: ResourceSource
   index: RelationIndex
   relationsOf: (resource: Resource) => Relations
+  holderOf: (claim: string) => ClaimHolder | undefined
   enqueue: (key: ResourceKey, lane: Lane) => void
 }): Dispatch {
-  const { source, index, relationsOf, enqueue } = options
+  const { source, index, relationsOf, holderOf, enqueue } = options
   /** What users of a resource depend on, by key: it changes with the spec, not with the status. */
   const revisions = new Map<string, string>()
 
-  function enqueueUsers(names: Iterable<string>, except?: ResourceKey): void {
-    const users = index.usersOf(names)
+  function enqueueUsers(names: string[], changed?: ResourceKey): void {
+    const own = changed && keyText(changed)
+    const concerned = names.filter((name) => {
+      const holder = holderOf(name)
+      if (!holder || keyText(holder.key) === own) return true
+      // A name that another resource holds: no other claimant depends on this one. Thousands may claim one name, and
+      // each would enqueue all others.
+      if (holder.isRecorded) return false
+      enqueue(holder.key, 'front')
+      return true
+    })
+    const users = index.usersOf(concerned)
     const lane = users.length <= MAX_USERS_IN_FRONT ? 'front' : 'back'
-    const own = except && keyText(except)
     for (const user of users) if (keyText(user) !== own) enqueue(user, lane)
+  }
+
+  /** Returns the former and the present names of a resource. */
+  function updateIndex(key: ResourceKey, resource: Resource | undefined): string[] {
+    if (!resource) return index.update(key, undefined)
+    return index.update(key, { ...relationsOf(resource), uid: resource.metadata.uid, age: ageOf(resource) })
   }
 
   return {
@@ -44,7 +62,7 @@ export function createDispatch(options: {
       const text = keyText(key)
       const resource = source.get(key)
       const before = revisions.get(text)
-      const names = index.update(key, resource && relationsOf(resource))
+      const names = updateIndex(key, resource)
       if (resource) revisions.set(text, revisionOf(resource))
       else revisions.delete(text)
       // A resource seen for the first time waits behind those that people are editing.
@@ -53,12 +71,14 @@ export function createDispatch(options: {
     },
     onSecret: (name) => enqueueUsers([relation.secret(name)]),
     enqueueAll() {
-      for (const resource of KINDS.flatMap((kind) => source.list(kind))) {
+      const all = KINDS.flatMap((kind) => source.list(kind))
+      for (const resource of all) {
         const key = keyOf(resource)
-        index.update(key, relationsOf(resource))
+        updateIndex(key, resource)
         revisions.set(keyText(key), revisionOf(resource))
-        enqueue(key, 'back')
       }
+      // Afterwards, so that the first reconcile knows every claimant.
+      for (const resource of all) enqueue(keyOf(resource), 'back')
     },
     enqueueUsersOf: (key) => enqueueUsers(index.namesOf(key), key),
   }

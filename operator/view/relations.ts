@@ -13,11 +13,12 @@ import type { SecretName } from '../source/resource_source.ts'
 
 /**
  * Dependencies between resources, as texts. `uses`: what a resource depends on. `is`: the texts under which others depend
- * on it. A change of a resource enqueues those that use one of its `is`. A resource that claims a name both is and uses
- * it, so that the deletion of its holder enqueues the other claimants.
+ * on it. A change of a resource enqueues those that use one of its `is`. `claims`: names of which one resource is the
+ * holder. A change of the holder enqueues those that use the name; when the holder goes, the next claimant is enqueued.
  */
 export interface Relations {
   is: string[]
+  claims: string[]
   uses: string[]
 }
 
@@ -38,9 +39,9 @@ export function realmRelations(realm: RealmResource, keyringNamespace: string): 
   const name = realmName(realm)
   const license = realm.spec.identityProvider?.licenseSecretRef
   return {
-    is: [relation.realm(path), relation.realmName(name)],
+    is: [relation.realm(path)],
+    claims: [relation.realmName(name)],
     uses: [
-      relation.realmName(name),
       relation.realmDetails(path),
       relation.secret({ namespace: keyringNamespace, name: keyringSecretName(name) }),
       ...(license ? [relation.secret({ namespace: realm.metadata.namespace, name: license.name })] : []),
@@ -56,10 +57,10 @@ export function clientRelations(client: ClientResource): Relations {
   // A signing key must verify for as long as the longest access token of a client lives.
   const outlives = client.spec.accessTokenLifetimeSeconds !== undefined
   return {
-    is: [own, ...(outlives ? [relation.realmDetails(realm)] : [])],
+    is: outlives ? [relation.realmDetails(realm)] : [],
+    claims: [own],
     uses: [
       relation.realm(realm),
-      own,
       ...audiences,
       ...(secret ? [relation.secret({ namespace: client.metadata.namespace, name: secret })] : []),
     ],
@@ -71,10 +72,10 @@ export function userRelations(user: UserResource): Relations {
   const claims = [relation.username(realm, user.spec.username), relation.subject(realm, subjectOf(user))]
   const secret = user.spec.passwordSecretRef
   return {
-    is: [relation.user(pathOf(user.metadata)), ...claims],
+    is: [relation.user(pathOf(user.metadata))],
+    claims,
     uses: [
       relation.realm(realm),
-      ...claims,
       ...(secret ? [relation.secret({ namespace: user.metadata.namespace, name: secret.name })] : []),
     ],
   }
@@ -88,6 +89,7 @@ export function roleAssignmentRelations(assignment: RoleAssignmentResource): Rel
     subject.kind === 'Group' || roles.includes(REALM_ADMIN_ROLE) || serving.includes(REALM_ADMIN_ROLE)
   return {
     is: countsForRealm ? [relation.realmDetails(realm)] : [],
+    claims: [],
     uses: [
       relation.realm(realm),
       ...(subject.kind === 'User'

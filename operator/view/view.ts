@@ -3,7 +3,7 @@ import type { Rows } from '../rows/rows.ts'
 import type { RelationIndex } from './relation_index.ts'
 import { pathOf, realmName } from './resource_types.ts'
 import type { NamesRealm, RealmResource, ResourceOf } from './resource_types.ts'
-import type { Kind, Resource } from '../source/resource.ts'
+import type { Kind } from '../source/resource.ts'
 import type { ResourceSource } from '../source/resource_source.ts'
 
 /**
@@ -26,8 +26,9 @@ export interface View {
   find<K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined
 
   /**
-   * The holder of a name that several resources of a kind claim: the recorded owner, else the oldest that is not being
-   * deleted and that its realm admits. `claim` is a text of `relation`.
+   * The holder of a name that several resources of a kind claim: the recorded owner; else the oldest, by
+   * creationTimestamp, then namespace/name, that is not being deleted and that its realm admits. `claim` is a
+   * text of `relation`. Throws NotYet as `realmFor` does.
    */
   holderOf<K extends Kind>(kind: K, claim: string, recordedUid: string | undefined): ResourceOf<K> | undefined
 
@@ -74,10 +75,15 @@ export function createView(
     isRecreated,
 
     holderOf(kind, claim, recordedUid) {
-      const claimants = knownAs(kind, claim).filter(
-        (resource) => resource.metadata.uid === recordedUid || isAdmissible(resource),
-      )
-      return claimHolder(claimants, recordedUid)
+      const claimants = index.claimantsOf(claim)
+      const recorded = claimants.find(({ uid }) => uid === recordedUid)
+      const holder = recorded && find(kind, recorded.key.namespace, recorded.key.name)
+      if (holder && holder.metadata.uid === recordedUid) return holder
+      for (const { key } of claimants) {
+        const resource = find(kind, key.namespace, key.name)
+        if (resource && isAdmissible(resource)) return resource
+      }
+      return undefined
     },
 
     realmFor({ metadata, spec }) {
@@ -130,29 +136,4 @@ export function createView(
 
 function notAllowed(realm: string, namespace: string): string {
   return `Realm ${realm} does not admit namespace ${namespace}: see its spec.allowedNamespaces`
-}
-
-/**
- * Which of several resources that claim one name holds it: the recorded owner; else the oldest, by creationTimestamp,
- * then namespace/name, then uid. The order of the claimants does not matter. Undefined when there are none.
- */
-export function claimHolder<R extends Resource>(
-  claimants: readonly R[],
-  recordedUid: string | undefined,
-): R | undefined {
-  const recorded = claimants.find(({ metadata }) => metadata.uid === recordedUid)
-  return recorded ?? claimants.toSorted(byAge)[0]
-}
-
-function byAge({ metadata: a }: Resource, { metadata: b }: Resource): number {
-  return (
-    Date.parse(a.creationTimestamp) - Date.parse(b.creationTimestamp) ||
-    compare(pathOf(a), pathOf(b)) ||
-    compare(a.uid, b.uid)
-  )
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }
