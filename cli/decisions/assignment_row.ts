@@ -4,9 +4,10 @@ import type { Enforcement } from '../../operator/role_assignment/decision.ts'
 import { atGeneration, parseGranted } from '../../operator/role_assignment/granted.ts'
 import type { Granted } from '../../operator/role_assignment/granted.ts'
 import { tally } from '../../operator/role_assignment/quorum.ts'
+import { quorumOf } from '../../operator/role_assignment/request.ts'
 import { covers, nameKey, statusDecisions } from '../../operator/role_assignment/status_decisions.ts'
 import type { StatusDecision } from '../../operator/role_assignment/status_decisions.ts'
-import { writerKeys } from '../../operator/role_assignment/writers.ts'
+import { isClaim, writerKeys } from '../../operator/role_assignment/writers.ts'
 import type { StoredResource } from '../../operator/source/directory/state/stored_object.ts'
 import { printable } from '../../process/printable.ts'
 
@@ -18,8 +19,14 @@ export interface AssignmentRow {
   generation: number
   ageSeconds: number
   requestedBy: string
-  /** The field manager that wrote spec, where `requestedBy` may be the claim of another account. In a cluster only. */
-  submittedBy?: string
+  /** Whether `requestedBy` is the claim of another account. */
+  claimed: boolean
+  /** The account that made the claim, if spec.submittedBy names it. */
+  claimedBy?: string
+  /** The program that wrote a claim, by its field manager. A hint; in a cluster only. */
+  claimedWith?: string
+  /** spec.formerRequesters, who cannot decide either. */
+  formerRequesters: string[]
   subject: { kind: string; name: string }
   realm: { namespace: string; name: string }
   /** As listed in spec. */
@@ -96,6 +103,9 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
     generation,
     ageSeconds: Math.max(0, Math.floor((now.getTime() - Date.parse(assignment.creationTimestamp)) / 1000)),
     requestedBy: printable(spec.requestedBy),
+    claimed: isClaim(spec),
+    ...(isClaim(spec) && spec.submittedBy !== undefined && { claimedBy: printable(spec.submittedBy) }),
+    formerRequesters: (spec.formerRequesters ?? []).map((name) => printable(name)),
     subject: { ...spec.subject },
     realm,
     roles: spec.roles.map(roleText),
@@ -119,7 +129,7 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
     }),
     quorum: {
       approved: count.approvers.length,
-      required: request?.requiredApprovals ?? realmObject?.spec.identityGovernance?.requiredApprovals ?? 1,
+      required: request?.requiredApprovals ?? quorumOf(realmObject?.spec.identityGovernance ?? {}, spec),
     },
     resolved: request !== undefined,
     state: stateOf(assignment, ready),

@@ -28,7 +28,8 @@ export function assignmentText(row: AssignmentRow, place: 'cluster' | 'directory
     ...(place === 'cluster' ? [] : [['in', row.file === undefined ? 'no file' : `${row.file}:${row.line ?? 1}`]]),
     ['realm', `${realm.namespace}/${realm.name}`],
     ['subject', subjectOf(row)],
-    ['requested by', place === 'cluster' ? requesterInCluster(row) : row.requestedBy],
+    ['requested by', requesterOf(row)],
+    ...(row.formerRequesters.length > 0 ? [['also written by', list(row.formerRequesters)]] : []),
     ['reason', row.reason ?? 'none'],
     ['roles', list(row.roles)],
     ['adds', list(change.adds)],
@@ -54,15 +55,11 @@ function subjectOf({ subject }: AssignmentRow): string {
   return `${subject.kind.toLowerCase()}/${subject.name}`
 }
 
-function requesterOf({ requestedBy, submittedBy }: AssignmentRow): string {
-  return submittedBy === undefined ? requestedBy : `${requestedBy} (claimed, submitted by ${submittedBy})`
-}
-
-/** The object does not record the account that wrote it. */
-function requesterInCluster(row: AssignmentRow): string {
-  return row.submittedBy === undefined
-    ? `${row.requestedBy} (written with kubectl, by this user or by an account that may submit for others)`
-    : requesterOf(row)
+/** The requester, and whether that is a claim. */
+export function requesterOf({ requestedBy, claimed, claimedBy, claimedWith }: AssignmentRow): string {
+  if (!claimed) return requestedBy
+  if (claimedBy !== undefined) return `${requestedBy} (as claimed by ${claimedBy})`
+  return `${requestedBy} (${claimedWith === undefined ? 'a claim' : `a claim, written with ${claimedWith}`})`
 }
 
 function quorumOf({ quorum }: AssignmentRow): string {

@@ -4,6 +4,7 @@ import type { Assignment, DecisionInput, Governance, RealmForAssignment, Reason 
 import type { Granted, Request, ResolvedGranted } from './granted.ts'
 import { millis } from './time.ts'
 import { isClaim } from './writers.ts'
+import type { Writers } from './writers.ts'
 
 export type Realm = Extract<RealmForAssignment, { admitted: true }>
 
@@ -118,8 +119,9 @@ function present(stored: readonly string[], resolved: readonly string[]): string
   return stored.filter((role) => known.has(role))
 }
 
-/** At least 1, also where a Realm requires none. */
-function quorumOf({ requiredApprovals, extraApprovalForClaims }: Governance, assignment: Assignment): number {
+/** The approvals that a request requires: at least 1, also where a Realm requires none, and 16 at most. */
+export function quorumOf(governance: Partial<Governance>, writers: Writers): number {
+  const { requiredApprovals = 1, extraApprovalForClaims = false } = governance
   const required = Math.max(Math.trunc(requiredApprovals) || 1, 1)
-  return Math.min(extraApprovalForClaims && isClaim(assignment) ? required + 1 : required, MAX_QUORUM)
+  return Math.min(extraApprovalForClaims && isClaim(writers) ? required + 1 : required, MAX_QUORUM)
 }

@@ -9,7 +9,7 @@ import { refusalError } from '../../cluster.ts'
 import type { Cluster } from '../../cluster.ts'
 import { assignmentRow, realmOf } from '../assignment_row.ts'
 import type { AssignmentObject, AssignmentRow, NamespacedName, RealmLookup, RealmObject } from '../assignment_row.ts'
-import { submitterOf } from './field_managers.ts'
+import { claimantProgram } from './field_managers.ts'
 
 /** Which RoleAssignments: those of the cluster's default namespace, unless `allNamespaces`. */
 export interface Selection {
@@ -91,9 +91,10 @@ function keyOf(realm: NamespacedName): string {
 
 function snapshotOf(object: ApiObject, findRealm: RealmLookup, now: Date): Snapshot {
   const assignment = objectOf(object)
-  const submittedBy = submitterOf(object.metadata.managedFields ?? [])
+  const row = assignmentRow(assignment, findRealm, now)
+  const claimedWith = row.claimed ? claimantProgram(object.metadata.managedFields ?? []) : undefined
   return {
-    row: { ...assignmentRow(assignment, findRealm, now), ...(submittedBy !== undefined && { submittedBy }) },
+    row: { ...row, ...(claimedWith !== undefined && { claimedWith }) },
     decisions: statusDecisions(assignment.status).filter((decision) => covers(decision, assignment)),
   }
 }

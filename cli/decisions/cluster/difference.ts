@@ -1,4 +1,5 @@
 import type { AssignmentRow } from '../assignment_row.ts'
+import { requesterOf } from '../assignment_text.ts'
 
 /** One line for each fact that matters to a decision and differs between two states of a RoleAssignment. */
 export function differenceOf(before: AssignmentRow, after: AssignmentRow): string[] {
@@ -20,8 +21,8 @@ function factsOf(row: AssignmentRow): Record<string, string> {
     keeps: list(row.change.keeps),
     removes: list(row.change.removes),
     reason: row.reason ?? 'none given',
-    'requested by': row.requestedBy,
-    'submitted by': row.submittedBy ?? '-',
+    'requested by': requesterOf(row),
+    'also written by': list(row.formerRequesters),
     ends: row.expiresAt ?? (row.durationSeconds === undefined ? 'never' : `${row.durationSeconds} s after the grant`),
     state: row.state,
     approvals: `${row.quorum.approved} of ${row.quorum.required}`,

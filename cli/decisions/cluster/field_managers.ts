@@ -6,14 +6,10 @@ import { printable } from '../../../process/printable.ts'
 const KUBECTL = /^kubectl(-[a-z-]+)?$/
 
 /**
- * The field manager that wrote `spec.requestedBy`, when another account may have submitted the request. Undefined for
- * kubectl, with which people submit in their own name.
- *
- * Admission requires that `requestedBy` is the account that writes the spec, unless that account may submit for others.
- * Only the audit log of the API server records that account. Clients choose their field manager, so the result is a
- * hint, and its absence proves nothing.
+ * The program that wrote the claim `spec.requestedBy`, by its field manager. Undefined for kubectl, with which people
+ * submit in their own name. Clients choose their field manager, so the result is a hint, and its absence proves nothing.
  */
-export function submitterOf(managedFields: readonly ManagedFields[]): string | undefined {
+export function claimantProgram(managedFields: readonly ManagedFields[]): string | undefined {
   const authors = managedFields.filter(({ subresource, fieldsV1 }) => {
     return !subresource && fieldsV1?.['f:spec']?.['f:requestedBy'] !== undefined
   })

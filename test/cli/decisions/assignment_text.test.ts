@@ -9,6 +9,8 @@ const row: AssignmentRow = {
   generation: 3,
   ageSeconds: 3_900,
   requestedBy: 'platform-team',
+  claimed: false,
+  formerRequesters: [],
   subject: { kind: 'User', name: 'alice' },
   realm: { namespace: 'quickstart', name: 'quickstart' },
   roles: ['admin'],
@@ -34,6 +36,19 @@ test('pending is a table', () => {
     ].join('\n'),
   )
   expect(pendingText([])).toBe('no RoleAssignment waits for a decision')
+})
+
+test('pending and show name a claim as one, and all who cannot decide', () => {
+  const claim = { ...row, claimed: true, formerRequesters: ['frank', 'greg'] }
+  expect(pendingText([claim])).toContain('platform-team (a claim)')
+  expect(assignmentText({ ...claim, claimedBy: 'gitops', claimedWith: 'argocd' })).toMatch(
+    /^requested by +platform-team \(as claimed by gitops\)$/m,
+  )
+  const text = assignmentText({ ...claim, claimedWith: 'argocd' })
+  expect(text).toMatch(/^requested by +platform-team \(a claim, written with argocd\)$/m)
+  expect(text).toMatch(/^also written by +frank, greg$/m)
+  expect(assignmentText(row)).toMatch(/^requested by +platform-team$/m)
+  expect(assignmentText(row)).not.toContain('also written by')
 })
 
 test('show prints what an approval changes and which decisions count', () => {

@@ -19,7 +19,8 @@ function rowAfterReconcile(w: World): { row: AssignmentRow; message: string } {
 }
 
 function objectOf(w: World, ready: DecisionResult['ready']): AssignmentObject {
-  const { uid, generation, namespace, name, subject, roles, requestedBy } = w.assignment
+  const { uid, generation, namespace, name, subject, roles } = w.assignment
+  const { requestedBy, submittedBy, formerRequesters } = w.assignment
   const status = {
     approvals: w.decisions
       .filter(({ form }) => form === 'entry')
@@ -29,7 +30,8 @@ function objectOf(w: World, ready: DecisionResult['ready']): AssignmentObject {
     conditions: [{ type: 'Ready', ...ready, observedGeneration: generation, lastTransitionTime: START }],
     ...(w.status && { granted: w.status }),
   }
-  const spec = { realmRef: { name: 'acme' }, subject, roles, requestedBy }
+  const writers = { requestedBy, submittedBy, formerRequesters }
+  const spec = { realmRef: { name: 'acme' }, subject, roles, ...writers }
   return { namespace, name, uid, generation, creationTimestamp: START, spec, status }
 }
 
@@ -50,6 +52,12 @@ const rows: Row[] = [
   ['one approval', (w) => approve(w, 'bob'), 1],
   ['the requester’s own approval', (w) => approve(w, 'carol', 'bob'), 1, 'made by the requester'],
   ['the requester in another letter case', (w) => approve(w, 'CAROL', 'bob'), 1, 'made by the requester'],
+  [
+    'the approval of a former requester',
+    (w) => (edit(w, { formerRequesters: ['Frank'] }), approve(w, 'frank', 'bob')),
+    1,
+    'made by an account that wrote the request',
+  ],
   ['one name in two letter cases', (w) => approve(w, 'bob', 'BOB'), 1, 'counts once, with that of bob'],
   ['an approval of an earlier generation', (w) => (approve(w, 'bob'), edit(w, {})), 0],
   ['a decision on another uid', (w) => entry(w, 'bob', { observedUID: 'assignment-0' }), 0],

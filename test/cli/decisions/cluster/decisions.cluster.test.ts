@@ -17,20 +17,23 @@ describe('decisions in a cluster', () => {
   afterAll(() => world?.plane.stop())
 
   test('pending prints a table, and marks a requester that may be a claim', async () => {
-    removedAfter(world, 'direct', 'by-gitops')
-    await world.request('direct')
+    removedAfter(world, 'direct', 'by-gitops', 'by-named-gitops')
+    await world.request('direct', { submittedBy: 'author' })
+    await world.request('by-named-gitops', { by: world.gitops, requestedBy: 'carol', submittedBy: 'gitops' })
     await world.request('by-gitops', { by: world.gitops, requestedBy: 'carol', fieldManager: 'argocd-controller' })
 
     const { code, stdout, stderr } = await world.as(world.ann, ['pending', ...HERE])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
-    expect(lines).toHaveLength(3)
+    expect(lines).toHaveLength(4)
     expect(stdout).toMatch(/^team +direct +user\/alice +reader +author +0 of 2 +\d+s +PendingApproval$/m)
-    expect(stdout).toMatch(/^team +by-gitops .* carol \(claimed, submitted by argocd-controller\) +0 of 2 /m)
+    expect(stdout).toMatch(/^team +by-gitops .* carol \(a claim, written with argocd-controller\) +0 of 2 /m)
+    expect(stdout).toMatch(/^team +by-named-gitops .* carol \(as claimed by gitops\) +0 of 2 /m)
 
     const everywhere = await world.as(world.ann, ['pending', '-A', '-o', 'name'])
     expect(everywhere.stdout.trim().split('\n').toSorted()).toEqual([
       'roleassignment.realmkeeper.io/by-gitops',
+      'roleassignment.realmkeeper.io/by-named-gitops',
       'roleassignment.realmkeeper.io/direct',
     ])
     const nothing = await world.as(world.ann, ['pending'])
@@ -149,6 +152,18 @@ describe('decisions in a cluster', () => {
     expect(stderr).toContain("ValidatingAdmissionPolicy 'realmkeeper-roleassignment-decisions'")
     expect(stdout).toBe('team/others approved by ann (generation 1: reader for alice)\n')
     expect((await world.read('own')).status?.approvals).toBeUndefined()
+  })
+
+  test('row 139: the policy refuses a former requester, whom show names', async () => {
+    removedAfter(world, 'taken-over')
+    await world.request('taken-over', { by: world.gitops, requestedBy: 'carol', formerRequesters: ['ann'] })
+    const { stdout } = await world.as(world.ann, ['show', 'taken-over', ...HERE])
+    expect(stdout).toMatch(/^also written by +ann$/m)
+    const { code, stderr } = await world.as(world.ann, ['approve', 'taken-over', ...HERE, '--no-wait'])
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'an account that wrote the request (spec.submittedBy, spec.formerRequesters) cannot decide',
+    )
   })
 
   test('row 100: the refusal of an author who may write status, but not approve, names the missing right', async () => {

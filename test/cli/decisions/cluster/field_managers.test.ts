@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { approverFieldManager, submitterOf } from '../../../../cli/decisions/cluster/field_managers.ts'
+import { approverFieldManager, claimantProgram } from '../../../../cli/decisions/cluster/field_managers.ts'
 
 const wrote = (manager: string, field = 'f:requestedBy') => ({
   manager,
@@ -23,7 +23,7 @@ test.for([
   ],
   ['by a name with a line of its own', [wrote('x\nANN')], 'x\uFFFDANN'],
 ] as const)('a requester written %s', ([, managedFields, submitter]) => {
-  expect(submitterOf(managedFields)).toBe(submitter)
+  expect(claimantProgram(managedFields)).toBe(submitter)
 })
 
 test('each approver has a field manager of bounded length', () => {

@@ -35,6 +35,8 @@ export interface DecisionsWorld {
 export interface RequestOptions {
   roles?: string[]
   requestedBy?: string
+  submittedBy?: string
+  formerRequesters?: string[]
   labels?: Record<string, string>
   by?: Account
   fieldManager?: string
@@ -66,10 +68,11 @@ export async function decisionsWorld(): Promise<DecisionsWorld> {
 
     async request(name, options = {}) {
       const { by = world.author, labels = {}, roles = ['reader'], resolved = true } = options
-      const { requestedBy = by.name, fieldManager = 'kubectl' } = options
+      const { requestedBy = by.name, submittedBy, formerRequesters, fieldManager = 'kubectl' } = options
       const object = head('RoleAssignment', name, labels)
       const subject = { kind: 'User', name: 'alice' }
-      const body = { ...object, spec: { realmRef: { name: 'acme' }, subject, roles, requestedBy } }
+      const writers = { requestedBy, submittedBy, formerRequesters }
+      const body = { ...object, spec: { realmRef: { name: 'acme' }, subject, roles, ...writers } }
       const path = `${pathOf('roleassignments', name)}?fieldManager=${fieldManager}&force=true`
       await by.do('PATCH', path, body, { contentType: APPLY_PATCH })
       if (resolved) await world.resolve(name)
