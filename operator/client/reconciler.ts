@@ -3,7 +3,7 @@ import type { ClientSettings, ClientWithoutSecret } from '../../store/clients.ts
 import { resolveClientSecret } from './secret.ts'
 import { clientSettings } from './settings.ts'
 import type { ReconcilerDeps } from '../deps.ts'
-import { notReady, ready, REGISTRATION_KEPT } from '../controller/reconciler.ts'
+import { notReady, ready, unusable } from '../controller/reconciler.ts'
 import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import { clientSecretName, realmPathOf, relation } from '../view/relations.ts'
 import { pathOf } from '../view/resource_types.ts'
@@ -40,7 +40,7 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       const known = rows.clients.get(uid)
       const secret = await resolveClientSecret(client, realm.name, known, deps)
       // Without a row no former registration stays in force.
-      if (secret.problem && !known) return notReady(secret.problem.reason, secret.problem.message)
+      if (secret.problem && !known) return unusable(secret.problem)
 
       const { audiences, refused } = audiencesOf(client, holderOf)
       const settings = clientSettings(client, realm.resource, audiences)
@@ -55,8 +55,7 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       }
 
       const rest = statusOf(client, rows.clients.get(uid), changed)
-      if (secret.problem)
-        return notReady(secret.problem.reason, `${secret.problem.message}; ${REGISTRATION_KEPT}`, rest)
+      if (secret.problem) return unusable(secret.problem, rest)
       if (refused.length > 0) return notReady('AudienceNotAllowed', audienceNotAllowed(client, refused), rest)
       return ready('Registered', `registered in realm "${realm.name}"`, rest)
     },

@@ -3,7 +3,8 @@ import type { ReconcilerDeps } from '../deps.ts'
 import { issuerOf, tokenEndpointOf } from '../../process/issuer.ts'
 import { KEYRING_LABEL } from '../../keyring/keyring.ts'
 import { NotYet } from '../view/view.ts'
-import { referencedValue, secretText, sourceText } from '../view/referenced_secret.ts'
+import { referencedValue, secretText, sourceText, unusableValue } from '../view/referenced_secret.ts'
+import type { UnusableValue } from '../view/referenced_secret.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { ClientResource } from '../view/resource_types.ts'
 import type { KnownClient } from '../rows/rows.ts'
@@ -18,7 +19,7 @@ export interface ResolvedClientSecret {
   /** Null: the client has none. Undefined: the row keeps its secret. */
   value: string | null | undefined
   /** Why the secret of the spec cannot be used. The former one, if any, stays. */
-  problem?: { reason: string; message: string }
+  problem?: UnusableValue
 }
 
 type Deps = Pick<ReconcilerDeps, 'secrets' | 'baseUrl'>
@@ -50,8 +51,8 @@ async function referencedSecret(
   const version = secrets.version(at)
   if (version && known?.secretSource === sourceText(version, key)) return unchanged(known)
   const found = await referencedValue(secrets, at, key)
-  if (!found.found) return { ...unchanged(known), problem: { reason: found.reason, message: found.message } }
-  return usable(found.bytes, sourceText(found.version, key), known, `Secret ${pathOf(at)}, entry "${key}"`)
+  if (!found.found) return { ...unchanged(known), problem: unusableValue(VALUE, at, key, found.detail) }
+  return usable(found.bytes, sourceText(found.version, key), known, at, key)
 }
 
 async function generatedSecret(
@@ -94,28 +95,34 @@ async function generatedSecret(
   const stored = isSame(present, data)
     ? present.version
     : await secrets.update({ ...at, labels, annotations, controller: client, data }, present.version)
-  return usable(value, sourceOf(stored), known, `Secret ${pathOf(at)}, entry "${SECRET_ENTRY}"`)
+  return usable(value, sourceOf(stored), known, at, SECRET_ENTRY)
 }
 
 const SECRET_ENTRY = 'client_secret'
+const VALUE = 'client secret'
 const LABELS = { 'app.kubernetes.io/managed-by': 'realmkeeper' }
 
 function isSame({ data }: Secret, desired: Secret['data']): boolean {
   return Object.entries(desired).every(([entry, bytes]) => data[entry]?.equals(bytes) === true)
 }
 
-function usable(bytes: Buffer, source: string, known: KnownClient | undefined, where: string): ResolvedClientSecret {
+function usable(
+  bytes: Buffer,
+  source: string,
+  known: KnownClient | undefined,
+  at: SecretName,
+  key: string,
+): ResolvedClientSecret {
   const text = secretText(bytes, { minLength: MIN_CLIENT_SECRET_LENGTH, maxLength: MAX_LENGTH })
   if (text.usable) return { source, value: text.value }
-  const message = `the client secret ${text.message} (${where})`
-  return { ...unchanged(known), problem: { reason: 'ClientSecretRefused', message } }
+  return { ...unchanged(known), problem: unusableValue(VALUE, at, key, `it ${text.detail}`) }
 }
 
 function unchanged(known: KnownClient | undefined): ResolvedClientSecret {
   return { source: known?.secretSource ?? null, value: undefined }
 }
 
-function notOwned(at: SecretName): { reason: string; message: string } {
+function notOwned(at: SecretName): UnusableValue {
   const message = `Secret ${pathOf(at)} does not belong to this Client: name another one in clientSecret.generate.secretName, or delete it`
   return { reason: 'SecretNotOwned', message }
 }

@@ -63,6 +63,8 @@ export function createController<K extends Kind>(
   const cleanupReported = new Set<string>()
   /** uid of the finalized object, by key: another finalizer may keep it for long. */
   const finalized = new Map<string, string>()
+  /** The last logged detail of a result, by key. */
+  const details = new Map<string, string>()
   /** Keys whose reconcile throws NotYet: how often, and since when. */
   const unsettled = new Map<string, { attempts: number; since: number }>()
 
@@ -109,6 +111,7 @@ export function createController<K extends Kind>(
     if (!hasFinalizer(resource)) await source.setFinalizer(key, resource.metadata.uid, true)
     const result = await reconciler.reconcile(resource, view)
     await writeStatus(key, resource, result)
+    logDetail(key, result)
     if (result.changed) deps.enqueueUsersOf(key)
     count(isReady(result) ? 'ready' : 'not_ready')
     if (!result.requeueAt) return undefined
@@ -142,6 +145,7 @@ export function createController<K extends Kind>(
   async function gone(key: ResourceKey): Promise<undefined> {
     finalized.delete(keyText(key))
     unsettled.delete(pathOf(key))
+    details.delete(keyText(key))
     // An incomplete list may lack objects that exist.
     if (source.completeList(kind)) await reconciler.gone?.(key)
   }
@@ -159,6 +163,16 @@ export function createController<K extends Kind>(
     const patch = statusPatch(resource, result)
     if (patch) await source.writeStatus(key, resource.metadata.uid, patch)
     for (const event of transitionEvents(resource, result)) source.recordEvent(key, event)
+  }
+
+  function logDetail(key: ResourceKey, { detail }: ReconcileResult): void {
+    const resource = keyText(key)
+    if (details.get(resource) === detail) return
+    if (detail === undefined) details.delete(resource)
+    else {
+      details.set(resource, detail)
+      log.warn({ resource }, detail)
+    }
   }
 
   /** `Ready=Unknown` for a generation without a `Ready`: kstatus takes a resource without `Ready` for ready. */

@@ -1,6 +1,7 @@
 import type { Kind, ResourceKey } from '../source/resource.ts'
 import type { ResourceEvent } from '../source/resource_source.ts'
 import type { ResourceOf } from '../view/resource_types.ts'
+import type { UnusableValue } from '../view/referenced_secret.ts'
 import type { View } from '../view/view.ts'
 import { falseCondition, trueCondition } from './condition.ts'
 import type { ConditionState } from './condition.ts'
@@ -35,12 +36,11 @@ export interface ReconcileResult {
   requeueAt?: Date
   /** Rows changed that other resources use: the controller enqueues those. */
   changed?: boolean
+  /** What only the log tells: readers of status may have no right on Secrets. Logged when it changes. */
+  detail?: string | undefined
   /** Events other than those that follow from conditions that turn False. Transitions only. */
   events?: ResourceEvent[]
 }
-
-/** Ends the message of a resource whose spec cannot be applied while its row stays. */
-export const REGISTRATION_KEPT = 'the former registration stays in force'
 
 type Rest = Omit<ReconcileResult, 'conditions'> & { conditions?: ConditionState[] }
 
@@ -52,4 +52,9 @@ export function ready(reason: string, message: string, { conditions = [], ...res
 /** `Ready=False`, for a reason that a person, time or another resource can change. */
 export function notReady(reason: string, message: string, { conditions = [], ...rest }: Rest = {}): ReconcileResult {
   return { conditions: [falseCondition('Ready', reason, message), ...conditions], ...rest }
+}
+
+/** `Ready=False`, for a referenced value that cannot be used. With `rest` the resource has a row, which stays. */
+export function unusable({ reason, message, detail }: UnusableValue, rest?: Rest): ReconcileResult {
+  return notReady(reason, rest ? `${message}; the former registration stays in force` : message, { ...rest, detail })
 }

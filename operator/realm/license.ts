@@ -2,7 +2,7 @@ import { verifyLicense } from '../../keyring/license.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { falseCondition, trueCondition } from '../controller/condition.ts'
 import type { ConditionState } from '../controller/condition.ts'
-import { referencedValue, utf8 } from '../view/referenced_secret.ts'
+import { referencedValue, unusableValue, utf8 } from '../view/referenced_secret.ts'
 import type { RealmResource } from '../view/resource_types.ts'
 
 /** The state of a realm's license at one time. */
@@ -10,6 +10,8 @@ export interface LicenseState {
   condition: ConditionState
   /** Absent when the license is not valid. */
   expiresAt?: Date
+  /** Why the license cannot be used, for the log. */
+  detail?: string | undefined
   /** When the condition changes without an event. */
   changesAt?: Date
 }
@@ -28,10 +30,19 @@ export async function licenseState(
   const ref = provider.licenseSecretRef
   if (!ref) return invalid('NoLicense', 'spec.identityProvider.licenseSecretRef is not set')
 
-  const value = await referencedValue(secrets, { namespace: metadata.namespace, name: ref.name }, ref.key)
-  if (!value.found) return invalid(value.reason, value.message)
+  const name = { namespace: metadata.namespace, name: ref.name }
+  const unusable = (detail: string): LicenseState => {
+    const problem = unusableValue('license', name, ref.key, detail)
+    return { ...invalid(problem.reason, problem.message), detail: problem.detail }
+  }
+  const value = await referencedValue(secrets, name, ref.key)
+  if (!value.found) return unusable(value.detail)
   const verdict = await verifyLicense(utf8(value.bytes) ?? '', licenseKeys, { realm, now })
-  if (!verdict.valid) return invalid(`License${verdict.reason}`, verdict.message)
+  if (!verdict.valid) {
+    // Until its signature is verified, the entry may be any other secret.
+    const isLicense = !['Malformed', 'UnknownKey'].includes(verdict.reason)
+    return isLicense ? invalid(`License${verdict.reason}`, verdict.message) : unusable(verdict.message)
+  }
 
   const { expiresAt } = verdict
   const expiringFrom = new Date(expiresAt.getTime() - EXPIRING_MILLIS)

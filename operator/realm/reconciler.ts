@@ -90,6 +90,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
         conditions,
         changed: rowChanged || refusalChanged || isLeaving(realm, view),
         ...(requeueAt && { requeueAt }),
+        detail: [license.detail, keyring.problem?.detail].filter(Boolean).join('; ') || undefined,
         fields: {
           issuer,
           defaultRoles: await findDefaultRoles(store.db, name, now),

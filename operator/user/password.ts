@@ -1,8 +1,8 @@
 import { findUserByUid } from '../../store/users.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import { hashParameters } from '../../store/password_hash.ts'
-import { referencedValue, secretText, sourceText } from '../view/referenced_secret.ts'
-import { pathOf } from '../view/resource_types.ts'
+import { referencedValue, secretText, sourceText, unusableValue } from '../view/referenced_secret.ts'
+import type { UnusableValue } from '../view/referenced_secret.ts'
 import type { RealmResource, UserResource } from '../view/resource_types.ts'
 import type { PasswordState } from '../rows/row_digest.ts'
 import type { KnownUser } from '../rows/rows.ts'
@@ -15,7 +15,7 @@ export interface ResolvedPassword {
   state: PasswordState
   write: Pick<UserWrite, 'passwordHash' | 'passwordChanged'>
   /** Why the password of the spec cannot be used. The former one, if any, stays. */
-  problem?: { reason: string; message: string }
+  problem?: UnusableValue
 }
 
 /** In characters; logins accept no longer password. */
@@ -45,13 +45,14 @@ export async function resolvePassword(
   }
 
   const value = await referencedValue(secrets, name, ref.key)
-  if (!value.found) return { ...unchanged(known), problem: { reason: value.reason, message: value.message } }
+  const unusable = (detail: string): ResolvedPassword => ({
+    ...unchanged(known),
+    problem: unusableValue('password', name, ref.key, detail),
+  })
+  if (!value.found) return unusable(value.detail)
   // In NFC, as logins compare it.
   const read = secretText(value.bytes, { minLength: 1, maxLength: MAX_LENGTH, form: 'NFC' })
-  if (!read.usable) {
-    const message = `the password ${read.message} (Secret ${pathOf(name)}, entry "${ref.key}")`
-    return { ...unchanged(known), problem: { reason: 'PasswordRefused', message } }
-  }
+  if (!read.usable) return unusable(`it ${read.detail}`)
 
   const source = `${sourceText(value.version, ref.key)}${read.newlineDropped ? NEWLINE_DROPPED : ''}`
   if (known?.hasUsableHash) {

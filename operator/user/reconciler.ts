@@ -1,5 +1,5 @@
 import type { ReconcilerDeps } from '../deps.ts'
-import { notReady, ready, REGISTRATION_KEPT } from '../controller/reconciler.ts'
+import { notReady, ready, unusable } from '../controller/reconciler.ts'
 import type { Reconciler } from '../controller/reconciler.ts'
 import { realmPathOf, relation, subjectOf } from '../view/relations.ts'
 import { pathOf, realmName } from '../view/resource_types.ts'
@@ -30,7 +30,7 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
       const known = present?.realm === realm.name ? present : undefined
       const password = await resolvePassword(user, known, realm.resource, deps)
       // Without a row no former registration stays in force.
-      if (password.problem && !known) return notReady(password.problem.reason, password.problem.message)
+      if (password.problem && !known) return unusable(password.problem)
 
       const subject = known?.subject ?? subjectOf(user)
       const row = desiredRow(user, realm.name, subject, password.source)
@@ -44,9 +44,11 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
 
       const rest = { changed, fields: { subject } }
       if (subject !== subjectOf(user)) return notReady('SubjectImmutable', subjectImmutable(user, subject), rest)
-      if (password.problem)
-        return notReady(password.problem.reason, `${password.problem.message}; ${REGISTRATION_KEPT}`, rest)
-      return ready('Registered', registered(user, realm.name, password.source), rest)
+      if (password.problem) return unusable(password.problem, rest)
+      const detail = wasNewlineDropped(password.source)
+        ? 'the newline at the end of the password was dropped'
+        : undefined
+      return ready('Registered', registered(user, realm.name), { ...rest, detail })
     },
 
     async finalize(user, view) {
@@ -110,9 +112,8 @@ function desiredRow(
   }
 }
 
-function registered({ spec }: UserResource, realm: string, source: string | null): string {
-  if (!spec.passwordSecretRef) return `registered in realm "${realm}", without a password`
-  return `registered in realm "${realm}"${wasNewlineDropped(source) ? '; the newline at the end of the password was dropped' : ''}`
+function registered({ spec }: UserResource, realm: string): string {
+  return `registered in realm "${realm}"${spec.passwordSecretRef ? '' : ', without a password'}`
 }
 
 function usernameTaken({ spec }: UserResource, holder = 'another User'): string {

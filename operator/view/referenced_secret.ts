@@ -3,24 +3,40 @@ import { NotYet } from './view.ts'
 import { pathOf } from './resource_types.ts'
 import type { SecretAccess, SecretName, SecretVersion } from '../source/resource_source.ts'
 
-export type ReferencedValue =
-  | { found: true; bytes: Buffer; version: SecretVersion }
-  | { found: false; reason: 'SecretNotFound' | 'SecretRefused'; message: string }
+/** `detail` is for the log, and names no Secret: the message does. */
+export type ReferencedValue = { found: true; bytes: Buffer; version: SecretVersion } | { found: false; detail: string }
+
+/** Why a referenced value cannot be used. `reason` and `message` are for status, `detail` for the log alone. */
+export interface UnusableValue {
+  reason: string
+  message: string
+  detail?: string
+}
+
+/**
+ * One reason and one text for every cause: an author of resources who has no right on Secrets must not learn from status
+ * whether a Secret or its entry exists, or how long the entry is.
+ */
+export function unusableValue(what: string, name: SecretName, key: string, detail: string): UnusableValue {
+  const message =
+    `the ${what} is not usable: entry "${key}" of Secret ${pathOf(name)} is missing or is not accepted; ` +
+    'the log of the operator has the cause'
+  return { reason: 'SecretNotFound', message, detail: `the ${what} is not usable: ${detail}` }
+}
 
 /**
  * Reads one entry of a Secret that a resource names. Refuses keyrings: their key bytes must not become a password or a
  * client secret. Throws NotYet when the Secret exists and cannot be read.
  */
 export async function referencedValue(secrets: SecretAccess, name: SecretName, key: string): Promise<ReferencedValue> {
-  if (!secrets.version(name)) return notFound(`there is no Secret ${pathOf(name)}`)
+  if (!secrets.version(name)) return { found: false, detail: 'there is no such Secret' }
   const secret = await secrets.read(name)
   if (!secret) throw new NotYet(`Secret ${pathOf(name)} cannot be read now`)
   if (secret.labels[KEYRING_LABEL] !== undefined) {
-    const message = `Secret ${pathOf(name)} carries the label ${KEYRING_LABEL}: keyrings cannot be referenced`
-    return { found: false, reason: 'SecretRefused', message }
+    return { found: false, detail: `the Secret carries the label ${KEYRING_LABEL}: keyrings cannot be referenced` }
   }
   const bytes = Object.hasOwn(secret.data, key) ? secret.data[key] : undefined
-  if (!bytes) return notFound(`Secret ${pathOf(name)} has no entry "${key}"`)
+  if (!bytes) return { found: false, detail: 'the Secret has no such entry' }
   return { found: true, bytes, version: secret.version }
 }
 
@@ -29,18 +45,18 @@ export function sourceText({ uid, resourceVersion }: SecretVersion, key: string)
   return `${uid} ${resourceVersion} ${key}`
 }
 
-export type SecretText = { usable: true; value: string; newlineDropped: boolean } | { usable: false; message: string }
+export type SecretText = { usable: true; value: string; newlineDropped: boolean } | { usable: false; detail: string }
 
 /**
  * The text in an entry of a Secret. One newline at the end, which editors and `echo` add, is dropped. Lengths are in
- * characters, after the normalization. `message` continues a sentence that begins with the name of the value, and does
- * not quote the value.
+ * characters, after the normalization. `detail` continues a sentence that begins with the name of the value, does not
+ * quote the value, and is for the log.
  */
 export function secretText(
   bytes: Buffer,
   { minLength, maxLength, form }: { minLength: number; maxLength: number; form?: 'NFC' },
 ): SecretText {
-  const refused = (message: string): SecretText => ({ usable: false, message })
+  const refused = (detail: string): SecretText => ({ usable: false, detail })
   const tooLong = `is longer than ${maxLength} characters`
   // Also before the normalization, a text of `maxLength` characters has no more bytes.
   if (bytes.length > maxLength * 8) return refused(tooLong)
@@ -61,8 +77,4 @@ export function utf8(bytes: Buffer): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function notFound(message: string): ReferencedValue {
-  return { found: false, reason: 'SecretNotFound', message }
 }

@@ -8,8 +8,8 @@ import { KEYRING_ENTRY, KEYRING_LABEL, keyringSecretName } from '../../../keyrin
 /** The keyring Secret of a realm as stored now. Never log it. */
 export type ReadKeyring =
   | { found: false }
-  /** `message` quotes no content. */
-  | { found: 'unusable'; message: string }
+  /** `detail` quotes no content and is for the log. */
+  | { found: 'unusable'; detail: string }
   | { found: true; secret: Secret; keyring: Keyring; isExternal: boolean }
 
 /** The Secret that holds the keyring of a realm. */
@@ -23,9 +23,9 @@ export async function readKeyring(secrets: SecretAccess, at: SecretName, realm: 
   const secret = await secrets.read(at)
   if (!secret && !secrets.version(at)) return { found: false }
   if (!secret) {
-    return { found: 'unusable', message: `Secret ${pathOf(at)} cannot be read at present` }
+    return { found: 'unusable', detail: `Secret ${pathOf(at)} cannot be read at present` }
   }
-  const unusable = (message: string): ReadKeyring => ({ found: 'unusable', message })
+  const unusable = (detail: string): ReadKeyring => ({ found: 'unusable', detail })
   if (secret.labels[KEYRING_LABEL] !== 'true') {
     return unusable(`Secret ${pathOf(at)} lacks the label ${KEYRING_LABEL}=true, so it is not used as a keyring`)
   }

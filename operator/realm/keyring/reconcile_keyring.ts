@@ -20,7 +20,7 @@ export interface KeyringResult {
   keyring: Keyring | undefined
   isExternal: boolean
   /** Why it cannot be used. The operator wrote nothing, and servers keep the last good keyring. */
-  problem?: { reason: string; message: string }
+  problem?: { reason: string; message: string; detail?: string | undefined }
   seen: SeenKeyVersion[]
   fields: Pick<AddedFieldPairs, 'served' | 'refused'>
   recheckAt?: Date
@@ -44,16 +44,16 @@ export async function reconcileKeyring(
   const present = read.found === true ? read.keyring : undefined
   const isExternal = read.found === true && read.isExternal
   const record = await currentRecord(present, recorded, wanted, deps)
-  const refuse = (reason: string, message: string): KeyringResult => refused(record, reason, message, isExternal)
+  const detail = read.found === 'unusable' ? read.detail : undefined
+  const refuse = (reason: string, message: string): KeyringResult =>
+    refused(record, { reason, message, detail }, isExternal)
 
   const continuity = checkContinuity(present, { ...record, isExternal: isExternal && record.isExternal })
   if (continuity.outcome === 'KeyringLost' || continuity.outcome === 'KeyringRolledBack') {
-    const message = read.found === 'unusable' ? `${read.message}. ${continuity.message}` : continuity.message
-    return refuse(continuity.outcome, message)
+    return refuse(continuity.outcome, continuity.message)
   }
   if (read.found === 'unusable') {
-    const message = `${read.message}. Repair the Secret, or delete it and the operator creates new keys`
-    return refuse('KeyringUnusable', message)
+    return refuse('KeyringUnusable', unusable(at))
   }
   if (!present) return advance(at, read, wanted, record, deps)
 
@@ -71,14 +71,19 @@ export async function reconcileKeyring(
 
 const BECAME_EXTERNAL = 'The keyring is now written by another client, and the operator would rotate its keys no more.'
 
-function refused({ versions }: KeyringRecord, reason: string, message: string, isExternal: boolean): KeyringResult {
-  return {
-    keyring: undefined,
-    isExternal,
-    seen: versions,
-    fields: { served: [], refused: [] },
-    problem: { reason, message },
-  }
+function unusable(at: SecretName): string {
+  return (
+    `Secret ${pathOf(at)} cannot be used as a keyring; the log of the operator has the cause. Repair the Secret, or ` +
+    'delete it and the operator creates new keys'
+  )
+}
+
+function refused(
+  { versions }: KeyringRecord,
+  problem: NonNullable<KeyringResult['problem']>,
+  isExternal: boolean,
+): KeyringResult {
+  return { keyring: undefined, isExternal, seen: versions, fields: { served: [], refused: [] }, problem }
 }
 
 async function advance(
@@ -122,8 +127,8 @@ async function advance(
       await write(keyring)
     } catch (error) {
       if (!(error instanceof ResourceConflict) || version) throw error
-      const message = `Secret ${pathOf(at)} exists and cannot be read: repair it, or delete it and the operator creates new keys`
-      return refused(record, 'KeyringUnusable', message, false)
+      const detail = `Secret ${pathOf(at)} exists and cannot be read`
+      return refused(record, { reason: 'KeyringUnusable', message: unusable(at), detail }, false)
     }
     const changes = step.changes.map(({ kind, key, step: name }) => `${kind} ${key} ${name}`)
     record = await recordStored(keyring, record, { isExternal: false, changes }, wanted, deps)
