@@ -100,6 +100,7 @@ export async function runOperator(
     port: config.healthPort,
     flag: '--health-listen-port',
     registry: metrics.registry,
+    log,
     checks: [
       { name: 'postgres', check: () => pool.query('select 1').then(() => undefined) },
       ...(origin.problem ? [{ name: 'watches', check: async () => origin.problem?.() }] : []),

@@ -1,14 +1,20 @@
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { limitConnections } from './connections.ts'
 import { listen } from './listen.ts'
 import type { ListenAt } from './listen.ts'
 import { errorText } from './loggable.ts'
+import { isPlainError } from './plain_error.ts'
 
 /** Something that the process needs in order to work. */
 export interface ReadinessCheck {
   name: string
-  /** Resolves with undefined when it is well, else with the problem, in words for an administrator. */
+  /**
+   * Resolves with undefined when it is well, else with the problem. Callers without rights read it, so it names no
+   * address, user or version of another system. Of what is thrown, they read only what is plain (`isPlainError`).
+   */
   check: () => Promise<string | undefined>
 }
 
@@ -20,7 +26,7 @@ export interface Readiness {
 
 export interface Health {
   port: number
-  readiness(): Promise<Readiness>
+  readiness: () => Promise<Readiness>
   /** Reports not ready from now on, so that no further requests are routed here. */
   drain(): void
   close(): Promise<void>
@@ -29,16 +35,23 @@ export interface Health {
 export interface HealthOptions extends ListenAt {
   checks: ReadinessCheck[]
   registry: Registry
+  log: Logger
   /** A check that takes longer counts as failed. */
   checkTimeoutMillis?: number
 }
+
+/** Far more than probes and scrapers need. One request for each connection. */
+const LIMITS = { connections: 200, unanswered: 1 }
+/** The kubelet gives up after a second by default. */
+const IDLE_MILLIS = 2_000
 
 const SHUTTING_DOWN: Readiness = { ready: false, checks: { process: 'shutting down' } }
 
 /** Serves `/livez` (the event loop runs), `/readyz` (every check passes) and `/metrics`. Throws ListenError. */
 export async function serveHealth(options: HealthOptions): Promise<Health> {
   let draining = false
-  const runShared = sharedChecks(options.checks, options.checkTimeoutMillis ?? 2_000)
+  const causes = new Map<string, string>()
+  const runShared = sharedChecks(() => runChecks(options, causes))
   const readiness = async (): Promise<Readiness> => (draining ? SHUTTING_DOWN : runShared())
 
   const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
@@ -55,21 +68,23 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
     },
   }
 
-  const server = createServer(
-    { requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
-    (request, response) => {
-      const path = (request.url ?? '').split('?', 1)[0] ?? ''
-      const handle = Object.hasOwn(routes, path) ? routes[path] : undefined
-      if (!handle) return answer(response, 404, 'text/plain; charset=utf-8', 'not found\n')
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        response.setHeader('Allow', 'GET, HEAD')
-        return answer(response, 405, 'text/plain; charset=utf-8', 'method not allowed\n')
-      }
-      handle(response).catch(() => answer(response, 500, 'text/plain; charset=utf-8', 'error\n'))
-    },
-  )
-  // Far more than probes and scrapers need.
-  server.maxConnections = 200
+  const server = createServer({
+    requestTimeout: IDLE_MILLIS,
+    headersTimeout: IDLE_MILLIS,
+    connectionsCheckingInterval: IDLE_MILLIS / 4,
+    maxHeaderSize: 8_192,
+  })
+  server.setTimeout(IDLE_MILLIS * 2)
+  limitConnections(server, LIMITS, (request, response) => {
+    const path = (request.url ?? '').split('?', 1)[0] ?? ''
+    const handle = Object.hasOwn(routes, path) ? routes[path] : undefined
+    if (!handle) return answer(response, 404, 'text/plain; charset=utf-8', 'not found\n')
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD')
+      return answer(response, 405, 'text/plain; charset=utf-8', 'method not allowed\n')
+    }
+    handle(response).catch(() => answer(response, 500, 'text/plain; charset=utf-8', 'error\n'))
+  })
 
   return {
     port: await listen(server, options),
@@ -86,19 +101,32 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
 }
 
 /** Probes that arrive while the checks run share their result, so that they do not pile up on a slow database. */
-function sharedChecks(checks: ReadinessCheck[], timeoutMillis: number): () => Promise<Readiness> {
+function sharedChecks(run: () => Promise<Readiness>): () => Promise<Readiness> {
   let running: Promise<Readiness> | undefined
   return () => {
-    running ??= runChecks(checks, timeoutMillis).finally(() => {
+    running ??= run().finally(() => {
       running = undefined
     })
     return running
   }
 }
 
-async function runChecks(checks: ReadinessCheck[], timeoutMillis: number): Promise<Readiness> {
+/** @param logged the last cause by the name of its check: probes come every few seconds, and each cause is logged once */
+async function runChecks(options: HealthOptions, logged: Map<string, string>): Promise<Readiness> {
+  const { checks, checkTimeoutMillis = 2_000, log } = options
   const results = await Promise.all(
-    checks.map(async ({ name, check }) => [name, (await resultOf(check, timeoutMillis)) ?? 'ok'] as const),
+    checks.map(async ({ name, check }) => {
+      try {
+        const problem = await resultOf(check, checkTimeoutMillis)
+        logged.delete(name)
+        return [name, problem ?? 'ok'] as const
+      } catch (error) {
+        const cause = errorText(error, 300)
+        if (logged.get(name) !== cause) log.warn({ err: error, check: name }, 'a readiness check failed')
+        logged.set(name, cause)
+        return [name, isPlainError(error) ? cause : 'failed; the log of this process has the cause'] as const
+      }
+    }),
   )
   return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) }
 }
@@ -110,8 +138,6 @@ async function resultOf(check: ReadinessCheck['check'], timeoutMillis: number): 
   })
   try {
     return await Promise.race([check(), late])
-  } catch (error) {
-    return errorText(error, 300) || 'failed'
   } finally {
     clearTimeout(timer)
   }
@@ -123,6 +149,8 @@ function answer(response: ServerResponse, status: number, contentType: string, b
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    // An idle connection would keep a probe out.
+    Connection: 'close',
   })
   response.end(response.req.method === 'HEAD' ? undefined : body)
 }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:net'
 import { PlainError } from './plain_error.ts'
-import { errorCode } from './system_error.ts'
+import { errorCode } from './loggable.ts'
 
 export interface ListenAt {
   host: string

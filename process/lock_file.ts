@@ -5,7 +5,7 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PlainError } from './plain_error.ts'
-import { errorCode } from './system_error.ts'
+import { errorCode } from './loggable.ts'
 
 const WRITE_MILLIS = 20
 const MAX_TRIES = 50

@@ -99,3 +99,8 @@ function isSecretName(name: string): boolean {
 function isContent(value: unknown): boolean {
   return value !== undefined && value !== null && typeof value !== 'boolean' && typeof value !== 'number'
 }
+
+/** The code of a system error, like `ENOENT`; `unknown error` for any other value. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown error'
+}

@@ -134,6 +134,7 @@ async function serve(
     port: config.healthPort,
     flag: '--health-listen-port',
     registry: metrics.registry,
+    log,
     checks: readinessChecks(running),
   })
   const draining = new AbortController()

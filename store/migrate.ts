@@ -32,6 +32,12 @@ export class SchemaMismatch extends Error {
   readonly plain = true
 }
 
+/** The schema waits for a migration. */
+export class SchemaBehind extends Error {
+  override readonly name = 'SchemaBehind'
+  readonly plain = true
+}
+
 /**
  * Migrates the schema to the newest known version, forward only. One of several processes migrates while the others
  * wait for its lock; a killed process leaves the schema between two migrations, never inside one. Returns the names of
@@ -82,7 +88,7 @@ export async function schemaState(db: Db, migrations?: Migration[]): Promise<'cu
 /** @throws Error while the schema is older than this process, SchemaMismatch when it is too new */
 export async function requireSchema(db: Db): Promise<void> {
   if ((await schemaState(db)) === 'current') return
-  throw new Error(
+  throw new SchemaBehind(
     'the schema is older than this process: the operator, or "realmkeeper migrate", has to bring it up to date',
   )
 }

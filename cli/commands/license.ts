@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { JWK } from 'jose'
 import { PlainError } from '../../process/plain_error.ts'
-import { errorCode } from '../../process/system_error.ts'
+import { errorCode } from '../../process/loggable.ts'
 
 const MAX_DAYS = 3650
 

@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import bodyParser from 'koa-bodyparser'
 import { decodeForm } from './form.ts'
 import { checkContent } from './guards.ts'
+import { countHeldBytes } from './held_bytes.ts'
 import { OAuthError } from './oauth_error.ts'
 import type { Form } from './request.ts'
 
@@ -13,6 +14,11 @@ export type BodyKind = 'none' | 'form' | 'optional_form' | 'json'
 export interface Body {
   form: Form
   json: string | undefined
+}
+
+/** Thrown into a body that is being read. */
+class TooManyBytesHeld extends Error {
+  override readonly name = 'TooManyBytesHeld'
 }
 
 /** The connection ended before the body did: there is no caller to answer. */
@@ -27,8 +33,10 @@ const FORM = bodyReader('application/x-www-form-urlencoded', 64 * 1024)
 const JSON_TEXT = bodyReader('application/json', 1024 * 1024)
 
 /**
- * Reads the body of a request. Memory stays within the limit of its kind; the listener bounds the time.
- * @throws OAuthError 415, 413, 400 for bytes that are no UTF-8 and for a malformed form; ClientGone
+ * Reads the body of a request. Memory stays within the limit of its kind, and within that of the process for all bodies
+ * together; the listener bounds the time.
+ * @throws OAuthError 415, 413, 400 for bytes that are no UTF-8 and for a malformed form, 503 when too many bytes are held;
+ * ClientGone
  */
 export async function readBody(ctx: Context, kind: Exclude<BodyKind, 'none'>): Promise<Body> {
   if (kind === 'optional_form' && !hasBody(ctx.req)) return NO_BODY
@@ -38,6 +46,11 @@ export async function readBody(ctx: Context, kind: Exclude<BodyKind, 'none'>): P
   return { form: decodeForm(await FORM.read(ctx)), json: undefined }
 }
 
+/** Refuses by the head alone what `readBody` would refuse. @throws OAuthError 415, 413 */
+export function checkJsonHead({ req }: Context): Promise<void> {
+  return JSON_TEXT.checkHead(req)
+}
+
 /** RFC 9112 section 6: one of these headers announces a body. */
 function hasBody({ headers }: IncomingMessage): boolean {
   if (headers['transfer-encoding'] !== undefined) return true
@@ -45,7 +58,10 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** koa-bodyparser in its text mode, as a bounded reader of bytes: it decodes neither charsets nor forms nor JSON. */
-function bodyReader(mediaType: string, limit: number): { read(ctx: Context): Promise<string> } {
+function bodyReader(
+  mediaType: string,
+  limit: number,
+): { checkHead(req: IncomingMessage): Promise<void>; read(ctx: Context): Promise<string> } {
   // raw-body takes an empty encoding for "bytes"; the typings lack the option.
   const options: bodyParser.Options & { encoding: string } = {
     enableTypes: ['text'],
@@ -54,20 +70,29 @@ function bodyReader(mediaType: string, limit: number): { read(ctx: Context): Pro
     encoding: '',
   }
   const parse = bodyParser(options)
+
+  async function checkHead(req: IncomingMessage): Promise<void> {
+    checkContent(req.headers, mediaType)
+    // Not left to co-body, which reads the length as 32 bits: 4 GiB count as 0 bytes.
+    if (declaredLength(req) > limit) throw await tooLarge(req, limit)
+  }
+
   return {
+    checkHead,
     async read(ctx) {
       const { req } = ctx
-      checkContent(req.headers, mediaType)
-      // Not left to co-body, which reads the length as 32 bits: 4 GiB count as 0 bytes.
-      if (declaredLength(req) > limit) throw await tooLarge(req, limit)
+      await checkHead(req)
       // The guard has read them; the parser finds them in the one spelling that it knows.
       req.headers['content-type'] = mediaType
       if (req.headers['content-encoding'] !== undefined) req.headers['content-encoding'] = 'identity'
-      try {
-        await parse(ctx, noNext)
-      } catch (error) {
-        throw await readFailure(error, req, limit)
-      }
+      // raw-body, which reads meanwhile, stops at an error of the stream.
+      const endCount = countHeldBytes(req, ctx.res, () => req.emit('error', new TooManyBytesHeld()))
+      const failure = await parse(ctx, noNext).then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      )
+      endCount()
+      if (failure) throw await readFailure(failure.error, req, limit)
       return decodeUtf8(ctx.request.rawBody)
     },
   }
@@ -93,7 +118,15 @@ async function readFailure(error: unknown, req: IncomingMessage, limit: number):
   if (!(error instanceof Error)) return error
   const code = 'type' in error ? error.type : 'code' in error ? error.code : undefined
   if (CONNECTION_ENDED.has(String(code))) return new ClientGone('the connection ended inside a body', { cause: error })
+  if (error instanceof TooManyBytesHeld) return tooManyBytes(req)
   return code === 'entity.too.large' ? tooLarge(req, limit) : error
+}
+
+async function tooManyBytes(req: IncomingMessage): Promise<OAuthError> {
+  await dropBody(req)
+  return new OAuthError('temporarily_unavailable', 'Too many large requests are being received', {
+    headers: { 'Retry-After': '1', Connection: 'close' },
+  })
 }
 
 async function tooLarge(req: IncomingMessage, limit: number): Promise<OAuthError> {

@@ -2,6 +2,8 @@ import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import { limitConnections } from '../../process/connections.ts'
+import type { ConnectionLimits } from '../../process/connections.ts'
 
 /** How long a caller may take. Milliseconds. */
 export interface Timeouts {
@@ -18,31 +20,37 @@ export interface Timeouts {
 
 const TIMEOUTS: Timeouts = { headers: 10_000, request: 30_000, idle: 60_000, keepAlive: 65_000, check: 2_000 }
 
+/** A connection takes some 30 KiB, and up to 16 KiB of an unfinished body. */
+const LIMITS: ConnectionLimits = { connections: 1_000, unanswered: 16 }
+
 export interface ListenerOptions {
   /** Headers of every answer, also to bytes that are no HTTP request. */
   always: Readonly<Record<string, string>>
   timeouts?: Timeouts
+  limits?: ConnectionLimits
 }
 
-/** The HTTP server with bounds for the time and the size of a request, so that slow callers do not exhaust it. */
-export function createListener(listener: RequestListener, { always, timeouts = TIMEOUTS }: ListenerOptions): Server {
-  const server = createServer(
-    {
-      maxHeaderSize: 16 * 1024,
-      headersTimeout: timeouts.headers,
-      requestTimeout: timeouts.request,
-      connectionsCheckingInterval: timeouts.check,
-      keepAliveTimeout: timeouts.keepAlive,
-      noDelay: true,
-      // `checkHead` refuses it with a JSON error and all headers; Node's own answer has neither.
-      requireHostHeader: false,
-    },
-    listener,
-  )
+/** The HTTP server with bounds for connections and for the time and size of a request, so that callers do not exhaust it. */
+export function createListener(
+  listener: RequestListener,
+  { always, timeouts = TIMEOUTS, limits = LIMITS }: ListenerOptions,
+): Server {
+  const server = createServer({
+    maxHeaderSize: 16 * 1024,
+    headersTimeout: timeouts.headers,
+    requestTimeout: timeouts.request,
+    connectionsCheckingInterval: timeouts.check,
+    keepAliveTimeout: timeouts.keepAlive,
+    noDelay: true,
+    // `checkHead` refuses it with a JSON error and all headers; Node's own answer has neither.
+    requireHostHeader: false,
+  })
   server.setTimeout(timeouts.idle)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(error, socket, always))
-  // RFC 9110 section 10.1.1 allows a server to ignore an unknown expectation; Node would answer 417.
-  server.on('checkExpectation', listener)
+  const connections = limitConnections(server, limits, listener)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // Sent earlier, it would take the place of the answer to a request that came before.
+    connections.whenAnswered(socket, () => refuse(error, socket, always))
+  })
   return server
 }
 

@@ -6,7 +6,8 @@ import type { Deps } from '../deps.ts'
 import type { Realms, ServedRealm } from '../realms/realms.ts'
 import type { Route } from '../routes.ts'
 import { authenticateBearer } from '../tokens/bearer.ts'
-import { NO_BODY, readBody } from './body.ts'
+import type { GoodToken } from '../tokens/verify_access_token.ts'
+import { checkJsonHead, NO_BODY, readBody } from './body.ts'
 import { preflightHeaders } from './headers.ts'
 import { readTarget } from './guards.ts'
 import { OAuthError } from './oauth_error.ts'
@@ -20,6 +21,9 @@ export interface RouterOptions {
   deps: Deps
   addressOf: (req: IncomingMessage) => string
 }
+
+/** A token that was verified longer ago is verified again before the action. */
+const MAX_TOKEN_AGE_MILLIS = 500
 
 /** What the table says of one path. */
 interface Path {
@@ -85,7 +89,7 @@ function describePath(routes: readonly Route[]): Path {
   return { name: routes[0]?.name ?? '', methods: methods.join(', '), isPublic: get?.isPublic ?? false }
 }
 
-/** Realm, body, caller, action: each step refuses before the next one begins. */
+/** Realm, body, caller, action (a bearer comes before a JSON body): each step refuses before the next one begins. */
 async function answerRoute(
   ctx: RouterContext<RequestState>,
   route: Route,
@@ -94,15 +98,25 @@ async function answerRoute(
 ): Promise<HttpAnswer> {
   const realm = await findRealm(deps.realms, ctx.captures?.[0] ?? '', route)
   ctx.state.realm = realm
-  const { form, json } = route.body === 'none' ? NO_BODY : await readBody(ctx, route.body)
-  const request: HttpRequest = {
+  const head: HttpRequest = {
     realm,
     authorization: ctx.req.headers.authorization,
     query: readTarget(ctx.req.url ?? '').query,
-    form,
-    json,
+    ...NO_BODY,
     address: addressOf(ctx.req),
   }
+  if (route.caller === 'bearer' && route.body === 'json') {
+    // Only the holder of a token may make the server hold a large body. The token is in the header.
+    await checkJsonHead(ctx)
+    let token = await authenticate(ctx.state, head, deps)
+    const begun = performance.now()
+    const body = await readBody(ctx, 'json')
+    // Its session may have ended while the body came slowly.
+    if (performance.now() - begun > MAX_TOKEN_AGE_MILLIS) token = await authenticate(ctx.state, head, deps)
+    return route.action({ ...head, ...body, token })
+  }
+  const body = route.body === 'none' ? NO_BODY : await readBody(ctx, route.body)
+  const request = { ...head, ...body }
   route.check?.(request)
   return callAction(ctx.state, request, route, deps)
 }
@@ -115,6 +129,12 @@ async function findRealm(realms: Realms, name: string, { isPublic }: Route): Pro
   return realm
 }
 
+async function authenticate(state: RequestState, request: HttpRequest, deps: Deps): Promise<GoodToken> {
+  const token = await authenticateBearer(request, deps)
+  state.client = token.client
+  return token
+}
+
 /** Authenticates the caller that the route asks for. From then on the client's origins get CORS headers. */
 async function callAction(state: RequestState, request: HttpRequest, route: Route, deps: Deps): Promise<HttpAnswer> {
   switch (route.caller) {
@@ -123,11 +143,8 @@ async function callAction(state: RequestState, request: HttpRequest, route: Rout
       state.client = client
       return route.action({ ...request, client })
     }
-    case 'bearer': {
-      const token = await authenticateBearer(request, deps)
-      state.client = token.client
-      return route.action({ ...request, token })
-    }
+    case 'bearer':
+      return route.action({ ...request, token: await authenticate(state, request, deps) })
     default:
       return route.action(request)
   }

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { MAX_KEYRING_BYTES } from '../../keyring/keyring.ts'
-import { errorCode } from '../../process/system_error.ts'
+import { errorCode } from '../../process/loggable.ts'
 import { readSecretManifest, unreadable } from './keyring_source.ts'
 import type { KeyringReading, KeyringReference, KeyringSource } from './keyring_source.ts'
 

@@ -7,7 +7,7 @@ export interface RawConnection {
   /** Everything that was received, once the server has closed the connection. */
   closed: Promise<string>
   /** Everything that was received so far. */
-  received(): string
+  received: () => string
 }
 
 export function openRaw(url: string): RawConnection {

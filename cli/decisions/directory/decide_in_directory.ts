@@ -6,7 +6,7 @@ import { covers, nameKey, statusDecisions } from '../../../operator/role_assignm
 import { replaceFile } from '../../../operator/source/directory/state/atomic_file.ts'
 import { digestOf } from '../../../process/canonical_json.ts'
 import { applyDecisions } from '../../../operator/source/directory/decisions.ts'
-import { errorCode } from '../../../process/system_error.ts'
+import { errorCode } from '../../../process/loggable.ts'
 import { readText } from '../../../operator/source/directory/manifests/manifest_files.ts'
 import type { Approval, StoredResource } from '../../../operator/source/directory/state/stored_object.ts'
 import { readManifest } from '../../../operator/source/directory/manifests/manifest.ts'

@@ -3,7 +3,7 @@ import type { BigIntStats, Dirent } from 'node:fs'
 import { join } from 'node:path'
 import { parseDocuments } from './documents.ts'
 import type { ManifestDocument, Position } from './documents.ts'
-import { errorCode } from '../../../../process/system_error.ts'
+import { errorCode } from '../../../../process/loggable.ts'
 
 /** A manifest file. While it has problems, `text` and `documents` are those of its last good state. */
 export interface ManifestFile {

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openRaw, statusOf } from '../../support/raw_http.ts'
+import type { RawConnection } from '../../support/raw_http.ts'
+import { addAcme, ALICE, SHOP_SECRET, startServer } from '../../support/server.ts'
+import type { TestServer } from '../../support/server.ts'
+
+const ENCRYPT = '/auth/realms/acme/protocol/openid-connect/encrypt'
+const CHUNKED = 'Transfer-Encoding: chunked'
+const ONE_BYTE_CHUNKS = '1\r\nx\r\n'.repeat(10_000)
+
+let server: TestServer
+let token: string
+beforeAll(async () => {
+  server = await startServer({ prepare: (world) => addAcme(world) })
+  token = (await server.token(ALICE)).body.access_token
+})
+afterAll(() => server.stop())
+
+function openEncrypt(framing: string, authorization = `Bearer ${token}`): RawConnection {
+  const raw = openRaw(server.url)
+  const head = [`POST ${ENCRYPT} HTTP/1.1`, 'Host: x', 'Content-Type: application/json', framing]
+  raw.socket.write([...head, `Authorization: ${authorization}`, '', ''].join('\r\n'))
+  return raw
+}
+
+/** Until the server has answered, 200,000 chunks at most: 0.2 MB of content. */
+async function sendOneByteChunks({ socket, received }: RawConnection): Promise<void> {
+  for (let part = 0; part < 20 && received() === ''; part++) {
+    socket.write(ONE_BYTE_CHUNKS)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
+
+test('a body within its limit whose chunks hold too much memory is refused with 503', async () => {
+  const raw = openEncrypt(CHUNKED)
+  await sendOneByteChunks(raw)
+  const answer = await raw.closed
+  expect(statusOf(answer)).toBe(503)
+  expect(answer).toContain('"error":"temporarily_unavailable"')
+  expect(answer).toMatch(/^Retry-After: 1\r$/m)
+  expect(answer).toMatch(/^Connection: close\r$/m)
+})
+
+test('unfinished bodies of many callers are bounded together; short requests are served meanwhile', async () => {
+  const held = Array.from({ length: 100 }, () => openEncrypt('Content-Length: 1048576'))
+  for (const { socket } of held) socket.write('x'.repeat(1024 * 1024 - 100))
+  // 64 MiB are about 64 of them; the others are refused.
+  await expect
+    .poll(() => held.filter(({ received }) => received() !== '').length, { timeout: 60_000 })
+    .toBeGreaterThan(20)
+  expect(new Set(held.map(({ received }) => statusOf(received())))).toEqual(new Set([NaN, 503]))
+  expect(await server.token(ALICE)).toMatchObject({ status: 200 })
+  for (const { socket } of held) socket.destroy()
+  await Promise.all(held.map(({ closed }) => closed))
+
+  // What they held is free again.
+  const big = JSON.stringify({ field: 'none', value: 'x'.repeat(1024 * 1024 - 100) })
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  await expect.poll(async () => (await server.request('encrypt', { body: big, headers })).status).not.toBe(503)
+})
+
+test.for([CHUNKED, 'Content-Length: 1048576'])(
+  'without a good token the answer comes before the body (%s)',
+  async (framing) => {
+    const raw = openEncrypt(framing, 'Bearer garbage')
+    await expect.poll(() => statusOf(raw.received())).toBe(401)
+    raw.socket.destroy()
+  },
+)
+
+test('a token whose session ends while its body comes slowly is refused', async () => {
+  const login = await server.token(ALICE)
+  const body = JSON.stringify({ field: 'dateOfBirth', value: 'x' })
+  const raw = openEncrypt(`Content-Length: ${body.length}`, `Bearer ${login.body.access_token}`)
+  raw.socket.write(body.slice(0, 5))
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  const form = { client_id: 'shop', client_secret: SHOP_SECRET, refresh_token: login.body.refresh_token }
+  expect(await server.request('logout', { form })).toMatchObject({ status: 204 })
+  raw.socket.write(body.slice(5))
+  await expect.poll(() => statusOf(raw.received())).toBe(401)
+  raw.socket.destroy()
+})
