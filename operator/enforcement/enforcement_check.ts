@@ -1,43 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Logger } from 'pino'
-import type { Clock } from '../../kubernetes/clock.ts'
 import { loggableText } from '../../process/loggable.ts'
 import { findEnforcementRecord, saveEnforcementRecord } from '../../store/operator/approval_enforcement.ts'
 import type { EnforcementRecord, PolicyIdentities } from '../../store/operator/approval_enforcement.ts'
 import { Deposed } from '../../store/operator/epoch.ts'
-import type { StoreAccess } from '../rows/store_access.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { NotYet } from '../view/view.ts'
 import { describeState } from './approval_enforcement.ts'
 import type { ApprovalEnforcement } from './approval_enforcement.ts'
 import { INITIAL_STATE, nextState } from './gap.ts'
-import type { CheckResult, EnforcementState, GapAction } from './gap.ts'
+import type { CheckResult, EnforcementState, NextState, Passed } from './gap.ts'
+import type { EnforcementCheckOptions, LeaderContext } from './check_options.ts'
 import { markGap } from './mark_gap.ts'
+import { nextRecord } from './next_record.ts'
 import { NoAnswer } from './policy_access.ts'
-import type { PolicyAccess } from './policy_access.ts'
 import { checkPolicies } from './policy_check.ts'
 import { withScope } from './scope.ts'
+import { shippedSet } from './release/shipped_set.ts'
 import { isCurrent, statusesEqualRows } from './stored_decisions.ts'
-
-export interface EnforcementCheckOptions {
-  access: PolicyAccess
-  /** `--require-approval-enforcement` */
-  required: boolean
-  /** `--trust-existing-decisions`: an empty record is no gap. */
-  trustExisting: boolean
-  clock: Clock
-  log: Logger
-}
-
-/** What the leading process provides. */
-export interface LeaderContext {
-  store: StoreAccess
-  /** RoleAssignments as reconcilers see them, possibly behind the API server. */
-  cached: () => RoleAssignmentResource[]
-  /** Called when the state changes: every Realm and RoleAssignment has to be reconciled. */
-  changed: () => void
-  onDeposed: (error: Deposed) => void
-}
 
 /**
  * Checks at start, on every change and once a minute whether the admission policies are in force: (a) policies, bindings
@@ -58,7 +37,7 @@ const CHECK_MILLIS = 60_000
 const RECHECK_MILLIS = 2_000
 
 export function enforcementCheck(options: EnforcementCheckOptions): EnforcementCheck {
-  const { access, required, trustExisting, clock, log } = options
+  const { access, required, trustExisting, set = shippedSet(), clock, log } = options
   let leader: LeaderContext | undefined
   let state: EnforcementState = INITIAL_STATE
   let record: EnforcementRecord | undefined
@@ -116,14 +95,15 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
     const { result, probe } = await checkPolicies(
       access,
       (identities) => alwaysProbe || state.mode === 'gap' || !isDeepStrictEqual(probedWith, identities),
+      set,
     )
     if (probe) probedWith = probe === 'refused' && result.outcome === 'passed' ? result.identities : undefined
     const before = state
-    const next = nextState(state, result, { record, trustExisting, at: clock.now() })
+    const next = nextState(state, result, { record, trustExisting, set, at: clock.now() })
     // A gap takes effect even when it cannot be stored at once.
     if (next.state.mode === 'gap') state = next.state
     try {
-      await store(next.action, result)
+      await store(next, result)
       if (next.action !== 'end') state = next.state
     } finally {
       report(before)
@@ -131,28 +111,30 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
     return result
   }
 
-  async function store(action: GapAction, result: CheckResult): Promise<void> {
-    if (action === 'start' && record) {
-      await save({ ...record, gapSince: getLeader().store.now(), statusesAgree: false })
-    }
-    if (result.outcome !== 'passed') return
-    const { identities } = result
-    if (action === 'trust') await save({ identities, gapSince: null, statusesAgree: true, scope: access.scope })
-    if (action === 'end') await endGap(identities)
+  async function store(next: NextState, result: CheckResult): Promise<void> {
+    if (next.action === 'end' && result.outcome === 'passed') return endGap(result)
+    await saveNext(next, result)
+    if (next.action === 'continue')
+      log.info('new policies replaced those of a former release, which were in force until then')
+  }
+
+  async function saveNext(next: NextState, result: CheckResult): Promise<void> {
+    const saved = nextRecord(next, result, { record, scope: access.scope, now: getLeader().store.now() })
+    if (saved) await save(saved)
   }
 
   /** Marks specs and decisions of the gap as unproven. A policy that changes meanwhile keeps the gap open. */
-  async function endGap(identities: PolicyIdentities): Promise<void> {
+  async function endGap({ identities }: Passed): Promise<void> {
     const live = await listAssignments()
     if (!live) return
     await markGap(getLeader().store, { live, cached: getLeader().cached() }, log)
-    const { result } = await checkPolicies(access, () => true)
-    const next = nextState(state, result, { record, trustExisting, at: clock.now() })
+    const { result } = await checkPolicies(access, () => true, set)
+    const next = nextState(state, result, { record, trustExisting, set, at: clock.now() })
     if (result.outcome !== 'passed' || next.action !== 'end' || !isDeepStrictEqual(result.identities, identities)) {
       state = next.state
       return
     }
-    await save({ identities, gapSince: null, statusesAgree: false, scope: access.scope })
+    await saveNext(next, result)
     state = { mode: 'enforced', checkedAt: clock.now() }
   }
 
@@ -160,7 +142,7 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
   async function compareStatuses(): Promise<void> {
     const live = await listAssignments()
     if (!record || !live || !(await statusesEqualRows(getLeader().store.db, live))) return
-    const { result } = await checkPolicies(access, () => false)
+    const { result } = await checkPolicies(access, () => false, set)
     if (result.outcome === 'passed' && isDeepStrictEqual(result.identities, record.identities)) {
       await save({ ...record, statusesAgree: true })
     }

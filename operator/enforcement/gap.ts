@@ -1,13 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EnforcementRecord, PolicyIdentities } from '../../store/operator/approval_enforcement.ts'
+import { shippedSet } from './release/shipped_set.ts'
+import type { ShippedSet } from './release/shipped_set.ts'
+import { isContinuous } from './release/continuity.ts'
 
 /** The result of one check of the admission policies. */
 export type CheckResult =
   /** The API server did not answer; nothing is known about the policies. */
   | { outcome: 'no_answer'; message: string }
-  /** A policy, binding or CRD is missing or changed, or the probe was not refused. */
-  | { outcome: 'failed'; reason: FailureReason; message: string }
-  | { outcome: 'passed'; identities: PolicyIdentities }
+  /**
+   * A policy, binding or CRD is missing or changed, or the probe was not refused. `isRevealed`: uids and generations show
+   * later what happened, because every object is present.
+   */
+  | { outcome: 'failed'; reason: FailureReason; message: string; isRevealed: boolean }
+  | { outcome: 'passed'; identities: PolicyIdentities; shipped: Record<string, string> }
+
+export type Passed = Extract<CheckResult, { outcome: 'passed' }>
 
 export type FailureReason = 'PoliciesDiffer' | 'AccessDenied' | 'DecisionsNotRefused'
 
@@ -15,7 +23,7 @@ export type FailureReason = 'PoliciesDiffer' | 'AccessDenied' | 'DecisionsNotRef
 export type EnforcementState =
   | { mode: 'unchecked'; message: string }
   | { mode: 'enforced'; checkedAt: number }
-  | { mode: 'gap'; reason: FailureReason | 'RecentlyChanged'; message: string; passing?: Passing }
+  | { mode: 'gap'; reason: FailureReason | 'RecentlyChanged'; message: string; isRevealed: boolean; passing?: Passing }
 
 /** In a gap: since when all checks have passed, and with which policies. */
 interface Passing {
@@ -23,8 +31,13 @@ interface Passing {
   identities: PolicyIdentities
 }
 
+export interface NextState {
+  state: EnforcementState
+  action: GapAction
+}
+
 /** What the check has to store. */
-export type GapAction =
+type GapAction =
   | 'none'
   /** The start of the gap, so that a process that starts later continues it. */
   | 'start'
@@ -32,6 +45,8 @@ export type GapAction =
   | 'end'
   /** These identities at once: `--trust-existing-decisions`. */
   | 'trust'
+  /** These identities, and no gap: the recorded rules were in force all the time (`release/`). */
+  | 'continue'
 
 /** Each API server applies a policy independently, within about a second. */
 export const HOLD_MILLIS = 10_000
@@ -45,18 +60,26 @@ export const INITIAL_STATE: EnforcementState = {
 
 /**
  * The state after a check. A gap starts with any difference from the record, with a failed check, and with an empty
- * record (unless `trustExisting`). It ends when all checks have passed for ten seconds.
+ * record (unless `trustExisting`). It ends when all checks have passed for ten seconds, and at once when it proves to be
+ * an upgrade.
  */
 export function nextState(
   state: EnforcementState,
   result: CheckResult,
-  { record, trustExisting, at }: { record: EnforcementRecord | undefined; trustExisting: boolean; at: number },
-): { state: EnforcementState; action: GapAction } {
+  {
+    record,
+    trustExisting,
+    set = shippedSet(),
+    at,
+  }: { record: EnforcementRecord | undefined; trustExisting: boolean; set?: ShippedSet; at: number },
+): NextState {
   if (result.outcome === 'no_answer') return { state: withoutAnswer(state, result.message, at), action: 'none' }
   const isUnrecorded = record !== undefined && !record.gapSince
   if (result.outcome === 'failed') {
     const { reason, message } = result
-    return { state: { mode: 'gap', reason, message }, action: isUnrecorded ? 'start' : 'none' }
+    const isRevealed = result.isRevealed && (state.mode !== 'gap' || state.isRevealed)
+    const isNew = isUnrecorded || (record?.gapRevealed === true && !isRevealed)
+    return { state: { mode: 'gap', reason, message, isRevealed }, action: isNew ? 'start' : 'none' }
   }
 
   const { identities } = result
@@ -66,13 +89,17 @@ export function nextState(
     }
     if (!record && trustExisting) return { state: { mode: 'enforced', checkedAt: at }, action: 'trust' }
   }
+  const isRevealed = (state.mode !== 'gap' || state.isRevealed) && (isUnrecorded || record?.gapRevealed === true)
+  if (isRevealed && record && isContinuous(record, result, set)) {
+    return { state: { mode: 'enforced', checkedAt: at }, action: 'continue' }
+  }
   const before = state.mode === 'gap' ? state.passing : undefined
   const isSame = before !== undefined && isDeepStrictEqual(before.identities, identities)
   const passing = isSame ? before : { since: at, identities }
   const isOver = at - passing.since >= HOLD_MILLIS
   return {
-    state: { mode: 'gap', reason: 'RecentlyChanged', message: recentlyChanged(record), passing },
-    action: isUnrecorded ? 'start' : isOver ? 'end' : 'none',
+    state: { mode: 'gap', reason: 'RecentlyChanged', message: recentlyChanged(record), isRevealed: false, passing },
+    action: isUnrecorded || record?.gapRevealed ? 'start' : isOver ? 'end' : 'none',
   }
 }
 

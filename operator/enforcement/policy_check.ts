@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { shippedPolicies } from '../../crds/policies.ts'
 import type { PolicyIdentities } from '../../store/operator/approval_enforcement.ts'
 import type { CheckResult } from './gap.ts'
 import { NoAnswer, ReadForbidden } from './policy_access.ts'
-import type { PolicyAccess, PolicyName, PolicyObject, ProbeResult } from './policy_access.ts'
+import type { PolicyAccess, PolicyKind, PolicyName, PolicyObject, ProbeResult } from './policy_access.ts'
+import { shippedSet, textOf } from './release/shipped_set.ts'
+import type { ShippedSet } from './release/shipped_set.ts'
+import { shippedDigest } from './release/continuity.ts'
 
 /** The policy that refuses decisions of accounts that may not decide. */
 const DECISIONS_POLICY = 'realmkeeper-roleassignment-decisions'
-
-const CRD = 'roleassignments.realmkeeper.io'
 
 /** A result, and that of the probe; `probe` is undefined when none was made. */
 export interface PolicyCheck {
@@ -23,17 +23,25 @@ export interface PolicyCheck {
 export async function checkPolicies(
   access: PolicyAccess,
   needsProbe: (identities: PolicyIdentities) => boolean,
+  set = shippedSet(),
 ): Promise<PolicyCheck> {
   try {
-    const objects = await Promise.all(policyNames().map(async (name) => ({ name, object: await access.read(name) })))
-    const differences = objects.flatMap(({ name, object }) => differenceOf(name, object) ?? [])
-    if (differences.length > 0) return failed('PoliciesDiffer', differences.join('; '))
-    const identities = Object.fromEntries(
-      objects.flatMap(({ name, object }) =>
-        object ? [[textOf(name), { uid: object.metadata.uid, generation: object.metadata.generation }]] : [],
-      ),
-    )
-    const passed: CheckResult = { outcome: 'passed', identities }
+    const objects = await Promise.all(policyNames(set).map(async (name) => ({ name, object: await access.read(name) })))
+    const differences = objects.flatMap(({ name, object }) => differenceOf(name, object, set) ?? [])
+    if (differences.length > 0) {
+      const isRevealed = objects.every(({ object }) => object && object.metadata.deletionTimestamp === undefined)
+      return failed('PoliciesDiffer', differences.join('; '), isRevealed)
+    }
+    const identities: PolicyIdentities = {}
+    const shipped: Record<string, string> = {}
+    for (const { name, object } of objects) {
+      if (!object) continue
+      const { uid, generation } = object.metadata
+      identities[textOf(name)] = { uid, generation }
+      const digest = shippedDigest(set, textOf(name), object.spec)
+      if (digest !== undefined) shipped[textOf(name)] = digest
+    }
+    const passed: CheckResult = { outcome: 'passed', identities, shipped }
     if (!needsProbe(identities)) return { result: passed }
 
     const probe = await access.probe()
@@ -50,28 +58,32 @@ export async function checkPolicies(
   }
 }
 
-function failed(reason: Extract<CheckResult, { outcome: 'failed' }>['reason'], message: string): PolicyCheck {
-  return { result: { outcome: 'failed', reason, message } }
+function failed(
+  reason: Extract<CheckResult, { outcome: 'failed' }>['reason'],
+  message: string,
+  isRevealed = false,
+): PolicyCheck {
+  return { result: { outcome: 'failed', reason, message, isRevealed } }
 }
 
 /** The objects that enforce approvals: the policies, their bindings and the CRD of RoleAssignment. */
-export function policyNames(): PolicyName[] {
-  return [
-    ...shipped().map(({ kind, metadata }) => ({ kind, name: metadata.name })),
-    { kind: 'CustomResourceDefinition', name: CRD },
-  ]
-}
-
-/** `Kind/name`. */
-export function textOf({ kind, name }: PolicyName): string {
-  return `${kind}/${name}`
+export function policyNames(set = shippedSet()): PolicyName[] {
+  return [...set.present.keys()].map((text) => {
+    const [kind = '', name = ''] = text.split('/')
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the set holds these kinds only
+    return { kind: kind as PolicyKind, name }
+  })
 }
 
 /**
  * How an object differs from the shipped one; undefined when it is equal. Shipped specs hold every field that the API
  * server defaults, so an additional field, for example `matchConditions`, is a difference.
  */
-export function differenceOf(name: PolicyName, present: PolicyObject | undefined): string | undefined {
+export function differenceOf(
+  name: PolicyName,
+  present: PolicyObject | undefined,
+  set: ShippedSet = shippedSet(),
+): string | undefined {
   const text = `${name.kind} ${name.name}`
   if (!present) return `${text} is missing`
   if (present.metadata.deletionTimestamp !== undefined) return `${text} is being deleted`
@@ -79,13 +91,7 @@ export function differenceOf(name: PolicyName, present: PolicyObject | undefined
     const problem = subresourceProblem(present.spec)
     return problem && `${text} ${problem}`
   }
-  const expected = shipped().find(({ kind, metadata }) => kind === name.kind && metadata.name === name.name)
-  return isDeepStrictEqual(present.spec, expected?.spec) ? undefined : `${text} is not as shipped`
-}
-
-function shipped() {
-  const { policies, bindings } = shippedPolicies()
-  return [...policies, ...bindings]
+  return isDeepStrictEqual(present.spec, set.present.get(textOf(name))?.spec) ? undefined : `${text} is not as shipped`
 }
 
 /** Without the status subresource, an edit of spec could write decisions; a conversion webhook could add some. */

@@ -9,7 +9,7 @@ export type Scope = readonly string[] | null
  */
 export function withScope(record: EnforcementRecord, scope: Scope, now: Date): EnforcementRecord {
   if (covers(record.scope, scope)) return { ...record, scope }
-  return { ...record, scope, gapSince: record.gapSince ?? now, statusesAgree: false }
+  return { ...record, scope, gapSince: record.gapSince ?? now, gapRevealed: false, statusesAgree: false }
 }
 
 function covers(recorded: Scope, scope: Scope): boolean {

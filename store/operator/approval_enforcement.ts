@@ -12,27 +12,36 @@ export interface EnforcementRecord {
   statusesAgree: boolean
   /** The namespaces of the RoleAssignments that were marked when the last gap ended; null: all. */
   scope: readonly string[] | null
+  /** Digests of those recorded objects that equal what the release shipped, by `Kind/name`. */
+  shipped: Record<string, string>
+  /** Whether uids and generations alone show all that the present gap consists of. */
+  gapRevealed: boolean
 }
 
 /** Undefined before the first proof on this database. */
 export async function findEnforcementRecord(db: Db): Promise<EnforcementRecord | undefined> {
   const { rows } = await db.query<EnforcementRecord>(
-    `select identities, gap_since as "gapSince", statuses_agree as "statusesAgree", scope from approval_enforcement`,
+    `select identities, gap_since as "gapSince", statuses_agree as "statusesAgree", scope, shipped,
+            gap_revealed as "gapRevealed"
+       from approval_enforcement`,
   )
   return rows[0]
 }
 
 export async function saveEnforcementRecord(db: Db, record: EnforcementRecord): Promise<void> {
   await db.query(
-    `insert into approval_enforcement (identities, gap_since, statuses_agree, scope) values ($1, $2, $3, $4)
+    `insert into approval_enforcement (identities, gap_since, statuses_agree, scope, shipped, gap_revealed)
+     values ($1, $2, $3, $4, $5, $6)
      on conflict (one) do update
         set identities = excluded.identities, gap_since = excluded.gap_since, statuses_agree = excluded.statuses_agree,
-            scope = excluded.scope`,
+            scope = excluded.scope, shipped = excluded.shipped, gap_revealed = excluded.gap_revealed`,
     [
       JSON.stringify(record.identities),
       record.gapSince,
       record.statusesAgree,
       record.scope && JSON.stringify(record.scope),
+      JSON.stringify(record.shipped),
+      record.gapRevealed,
     ],
   )
 }

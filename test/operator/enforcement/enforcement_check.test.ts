@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { enforcementCheck } from '../../../operator/enforcement/enforcement_check.ts'
 import type { EnforcementCheck } from '../../../operator/enforcement/enforcement_check.ts'
 import { HOLD_MILLIS, STALE_MILLIS } from '../../../operator/enforcement/gap.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
+import type { ShippedSet } from '../../../operator/enforcement/release/shipped_set.ts'
 import { storeAccess } from '../../../operator/rows/store_access.ts'
 import { createLog } from '../../../process/log.ts'
 import { takeEpoch } from '../../../store/operator/epoch.ts'
@@ -11,6 +13,7 @@ import { findRoleAssignmentByUid } from '../../../store/role_assignments.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 import { eventually } from '../operator_under_test.ts'
+import { formerObjects, FORMER_SET, PRESENT_SET, presentObjects } from './releases.ts'
 import { CRD, DECISIONS } from './shipped.ts'
 import { assignmentWith, memoryPolicies } from './memory_policies.ts'
 import type { MemoryPolicies } from './memory_policies.ts'
@@ -38,11 +41,15 @@ afterEach(async () => {
 })
 
 /** The check of a process that has just begun to lead. */
-async function begin({ trustExisting = false } = {}): Promise<EnforcementCheck> {
+async function begin({
+  trustExisting = false,
+  set,
+}: { trustExisting?: boolean; set?: ShippedSet } = {}): Promise<EnforcementCheck> {
   const check = enforcementCheck({
     access: policies,
     required: true,
     trustExisting,
+    ...(set && { set }),
     clock: {
       now: () => time,
       after(millis, run) {
@@ -346,4 +353,128 @@ test('trustExisting trusts an empty record', async () => {
   const check = await begin({ trustExisting: true })
   expect(check.current()).toMatchObject({ mode: 'enforced', statusTrusted: true })
   expect(await uncounted()).toBeUndefined()
+})
+
+/** Installs objects: the first time, or by one edit of each that differs. */
+function install(objects: ReturnType<typeof presentObjects>): void {
+  for (const { kind, metadata, spec } of objects) {
+    const present = policies.objects.get(`${kind}/${metadata.name}`)!
+    const stored = kind === 'CustomResourceDefinition' ? { conversion: { strategy: 'None' }, ...spec } : spec
+    if (isDeepStrictEqual(present.spec, stored)) continue
+    present.spec = stored
+    present.metadata.generation += 1
+  }
+}
+
+/** An operator of the former release, with a waiting request, and decisions that nobody has recorded yet. */
+async function formerRelease(): Promise<EnforcementCheck> {
+  install(formerObjects())
+  const check = await begin({ set: FORMER_SET })
+  await pass(HOLD_MILLIS)
+  expect(check.current().mode).toBe('enforced')
+  policies.assignments = [assignmentWith(['ann'])]
+  return check
+}
+
+async function expectNothingMarked(): Promise<void> {
+  expect(await uncounted()).toBeUndefined()
+  expect(await findSpecProof(database.pool, 'uid-1')).toBeUndefined()
+}
+
+test('an upgrade while no operator runs is no gap', async () => {
+  const check = await formerRelease()
+  await check.stop()
+  install(presentObjects())
+  const next = await begin({ set: PRESENT_SET })
+  expect(next.current().mode).toBe('enforced')
+  await expectNothingMarked()
+  // The new proof is recorded.
+  await next.stop()
+  expect((await begin({ set: PRESENT_SET })).current().mode).toBe('enforced')
+})
+
+test('an upgrade is no gap for the new operator, although the former one saw policies that it does not know', async () => {
+  const check = await formerRelease()
+  install(presentObjects())
+  await pass(60_000)
+  expect(check.current()).toMatchObject({ mode: 'gap', reason: 'PoliciesDiffer' })
+  const next = await begin({ set: PRESENT_SET })
+  expect(next.current().mode).toBe('enforced')
+  await expectNothingMarked()
+})
+
+test('an upgrade is no gap for a new operator that leads before the policies are replaced', async () => {
+  const check = await formerRelease()
+  await check.stop()
+  const next = await begin({ set: PRESENT_SET })
+  expect(next.current()).toMatchObject({ mode: 'gap', reason: 'PoliciesDiffer' })
+  install(presentObjects())
+  await pass(2_000)
+  expect(next.current().mode).toBe('enforced')
+  await expectNothingMarked()
+})
+
+test('a former operator that leads for a moment after the upgrade makes no gap', async () => {
+  const check = await formerRelease()
+  await check.stop()
+  install(presentObjects())
+  await (await begin({ set: PRESENT_SET })).stop()
+  const former = await begin({ set: FORMER_SET })
+  expect(former.current().mode).toBe('gap')
+  await former.stop()
+  expect((await begin({ set: PRESENT_SET })).current().mode).toBe('enforced')
+  await expectNothingMarked()
+})
+
+test.for<[string, () => void]>([
+  [
+    'a policy that was open for a moment',
+    () => {
+      const { metadata } = policies.objects.get(`ValidatingAdmissionPolicy/${DECISIONS}`)!
+      metadata.generation += 2
+    },
+  ],
+  ['policies that were deleted and created again', () => policies.reinstall()],
+])('an upgrade with %s is a gap', async ([, attack]) => {
+  const check = await formerRelease()
+  await check.stop()
+  install(presentObjects())
+  attack()
+  const next = await begin({ set: PRESENT_SET })
+  expect(next.current()).toMatchObject({ mode: 'gap', reason: 'RecentlyChanged' })
+  await pass(HOLD_MILLIS)
+  expect(next.current().mode).toBe('enforced')
+  expect(await uncounted()).toEqual([UNPROVEN('ann')])
+  expect((await findSpecProof(database.pool, 'uid-1'))?.proven).toBe(false)
+})
+
+test('an upgrade during a gap that uids and generations do not show is a gap', async () => {
+  const check = await formerRelease()
+  policies.probeResult = { result: 'failed', why: 'it was accepted' }
+  await pass(60_000)
+  expect(check.current()).toMatchObject({ mode: 'gap', reason: 'DecisionsNotRefused' })
+  policies.probeResult = undefined
+  await check.stop()
+  install(presentObjects())
+  const next = await begin({ set: PRESENT_SET })
+  expect(next.current().mode).toBe('gap')
+  await pass(HOLD_MILLIS)
+  expect(await uncounted()).toEqual([UNPROVEN('ann')])
+})
+
+test('decisions that are not refused during an upgrade make it a gap', async () => {
+  const check = await formerRelease()
+  install(presentObjects())
+  await pass(60_000)
+  expect(check.current()).toMatchObject({ mode: 'gap', reason: 'PoliciesDiffer' })
+  await check.stop()
+  policies.probeResult = { result: 'failed', why: 'it was accepted' }
+  const next = await begin({ set: PRESENT_SET })
+  expect(next.current()).toMatchObject({ mode: 'gap', reason: 'DecisionsNotRefused' })
+  policies.probeResult = undefined
+  await pass(2_000)
+  expect(next.current()).toMatchObject({ mode: 'gap', reason: 'RecentlyChanged' })
+  await pass(HOLD_MILLIS)
+  expect(next.current().mode).toBe('enforced')
+  expect(await uncounted()).toEqual([UNPROVEN('ann')])
 })

@@ -7,15 +7,22 @@ const ONE: PolicyIdentities = { policy: { uid: 'a', generation: 1 } }
 const EDITED: PolicyIdentities = { policy: { uid: 'a', generation: 2 } }
 const REPLACED: PolicyIdentities = { policy: { uid: 'b', generation: 1 } }
 
-const passed = (identities = ONE): CheckResult => ({ outcome: 'passed', identities })
-const FAILED: CheckResult = { outcome: 'failed', reason: 'PoliciesDiffer', message: 'gone' }
+const passed = (identities = ONE): CheckResult => ({ outcome: 'passed', identities, shipped: {} })
+const FAILED: CheckResult = { outcome: 'failed', reason: 'PoliciesDiffer', message: 'gone', isRevealed: false }
 const NO_ANSWER: CheckResult = { outcome: 'no_answer', message: 'no connection' }
 
-const RECORD: EnforcementRecord = { identities: ONE, gapSince: null, statusesAgree: true, scope: null }
+const RECORD: EnforcementRecord = {
+  identities: ONE,
+  gapSince: null,
+  statusesAgree: true,
+  scope: null,
+  shipped: {},
+  gapRevealed: false,
+}
 const GAP_RECORD: EnforcementRecord = { ...RECORD, gapSince: new Date(0), statusesAgree: false }
 
 const ENFORCED: EnforcementState = { mode: 'enforced', checkedAt: 0 }
-const GAP: EnforcementState = { mode: 'gap', reason: 'PoliciesDiffer', message: 'gone' }
+const GAP = { mode: 'gap', reason: 'PoliciesDiffer', message: 'gone', isRevealed: false } as const
 const passing = (identities = ONE): EnforcementState => ({ ...GAP, passing: { since: 0, identities } })
 
 interface Case {

@@ -1,6 +1,6 @@
 import type { PolicyAccess, PolicyObject, ProbeResult } from '../../../operator/enforcement/policy_access.ts'
 import { NoAnswer } from '../../../operator/enforcement/policy_access.ts'
-import { textOf } from '../../../operator/enforcement/policy_check.ts'
+import { textOf } from '../../../operator/enforcement/release/shipped_set.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import { DECISIONS, installed } from './shipped.ts'
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { PolicyObject } from '../../../operator/enforcement/policy_access.ts'
-import { differenceOf, policyNames, textOf } from '../../../operator/enforcement/policy_check.ts'
+import { differenceOf, policyNames } from '../../../operator/enforcement/policy_check.ts'
+import { textOf } from '../../../operator/enforcement/release/shipped_set.ts'
 import { CRD, DECISIONS, installed } from './shipped.ts'
 
 const POLICY = `ValidatingAdmissionPolicy/${DECISIONS}`

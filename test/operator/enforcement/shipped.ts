@@ -1,6 +1,6 @@
 import { shippedPolicies } from '../../../crds/policies.ts'
 import type { PolicyObject } from '../../../operator/enforcement/policy_access.ts'
-import { textOf } from '../../../operator/enforcement/policy_check.ts'
+import { textOf } from '../../../operator/enforcement/release/shipped_set.ts'
 
 const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 

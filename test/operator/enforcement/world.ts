@@ -5,6 +5,7 @@ import type { Clock } from '../../../kubernetes/clock.ts'
 import { processClock } from '../../../kubernetes/clock.ts'
 import { enforcementCheck } from '../../../operator/enforcement/enforcement_check.ts'
 import { clusterPolicyAccess } from '../../../operator/enforcement/cluster_policy_access.ts'
+import type { ShippedSet } from '../../../operator/enforcement/release/shipped_set.ts'
 import { createOperatorMetrics } from '../../../operator/metrics.ts'
 import type { OperatorMetrics } from '../../../operator/metrics.ts'
 import { passwordHasher } from '../../../operator/user/password_hash.ts'
@@ -28,6 +29,13 @@ const FAST: Clock = {
   after: (millis, then) => processClock.after(millis / 5, then),
 }
 
+export interface StartOptions {
+  required?: boolean
+  trustExisting?: boolean
+  /** What its release ships. */
+  set?: ShippedSet
+}
+
 export interface Running {
   stop(): Promise<void>
 }
@@ -35,7 +43,7 @@ export interface Running {
 /** An operator that reconciles a real cluster into a database of its own, and people who write to it. */
 export interface EnforcementWorld {
   database: TestDatabase
-  start(options?: { required?: boolean; trustExisting?: boolean }): Promise<Running>
+  start(options?: StartOptions): Promise<Running>
   /** Creates the Realm `acme`, by default with governance, where one approval is enough. */
   createRealm(governance?: { enabled: boolean; requiredApprovals?: number }): Promise<void>
   deleteRealm(): Promise<void>
@@ -67,7 +75,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
   await admin.do('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
   const path = (plural: string, name = ''): string => `${OURS}/namespaces/${namespace}/${plural}/${name}`
 
-  async function start({ required = true, trustExisting = false } = {}): Promise<Running> {
+  async function start({ required = true, trustExisting = false, set }: StartOptions = {}): Promise<Running> {
     const log = createLog({ name: 'operator', level: 'debug', destination: { write: () => undefined } })
     const client = createApiClient({
       access: kubeconfigAccess({ file: operator.kubeconfig }),
@@ -104,7 +112,8 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
         secrets: () => source.secrets,
         elect: withoutElection,
         mayBeAway: true,
-        enforcementCheck: () => enforcementCheck({ access, required, trustExisting, clock: FAST, log }),
+        enforcementCheck: () =>
+          enforcementCheck({ access, required, trustExisting, ...(set && { set }), clock: FAST, log }),
         close: () => undefined,
       },
       pool: database.pool,

@@ -1,0 +1,23 @@
+import type { EnforcementRecord } from '../../store/operator/approval_enforcement.ts'
+import type { CheckResult, NextState, Passed } from './gap.ts'
+import type { Scope } from './scope.ts'
+
+/** The record to save after a check; undefined when it stays. */
+export function nextRecord(
+  { state, action }: NextState,
+  result: CheckResult,
+  { record, scope, now }: { record: EnforcementRecord | undefined; scope: Scope; now: Date },
+): EnforcementRecord | undefined {
+  if (action === 'start' && record) {
+    const gapRevealed = state.mode === 'gap' && state.isRevealed
+    return { ...record, gapSince: record.gapSince ?? now, gapRevealed, statusesAgree: false }
+  }
+  if (result.outcome !== 'passed') return undefined
+  if (action === 'trust') return proofOf(result, scope, true)
+  if (action === 'continue') return proofOf(result, scope, record?.statusesAgree === true)
+  return action === 'end' ? proofOf(result, scope, false) : undefined
+}
+
+function proofOf({ identities, shipped }: Passed, scope: Scope, statusesAgree: boolean): EnforcementRecord {
+  return { identities, shipped, gapSince: null, gapRevealed: false, statusesAgree, scope }
+}
