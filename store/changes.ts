@@ -27,12 +27,13 @@ export async function noteChange(db: Db, change: Omit<Change, 'id'>, now: Date):
 }
 
 /**
- * The changes after `since`. `complete` is false when some of them were swept or the log was recreated: the reader then
- * drops its cache.
+ * The first `limit` changes after `since`. `complete` is false when there are more, when some were swept or when the log
+ * was recreated: the reader then drops its cache.
  */
 export async function readChanges(
   db: Db,
   since: number,
+  limit = 200,
 ): Promise<{ lastId: number; complete: boolean; changes: Change[] }> {
   const { rows } = await db.query<{ lastId: string; oldestId: string | null; changes: Change[] | null }>({
     name: 'read_changes',
@@ -40,15 +41,16 @@ export async function readChanges(
       select c.last_id as "lastId",
              (select min(id) from changes) as "oldestId",
              (select json_agg(json_build_object('id', id, 'realm', realm, 'kind', kind, 'key', key) order by id)
-                from changes where id > $1) as changes
+                from (select * from changes where id > $1 order by id limit $2 + 1) first) as changes
         from change_counter c`,
-    values: [since],
+    values: [since, limit],
   })
   const row = rows[0]
   if (!row) return { lastId: 0, complete: false, changes: [] }
   const lastId = Number(row.lastId)
   const oldestId = row.oldestId === null ? lastId + 1 : Number(row.oldestId)
-  return { lastId, complete: since <= lastId && oldestId <= since + 1, changes: row.changes ?? [] }
+  const changes = row.changes ?? []
+  return { lastId, complete: since <= lastId && oldestId <= since + 1 && changes.length <= limit, changes }
 }
 
 /** Deletes entries that are an hour old: by then every reader has read them or starts over. */

@@ -159,7 +159,8 @@ export async function deleteRowsOfRealm(db: Db, realm: string, limit: number): P
   let left = limit
   for (const [table, key] of ROWS_OF_REALM) {
     const { rowCount } = await db.query(
-      `delete from ${table} where realm = $1 and (${key}) in (select ${key} from ${table} where realm = $1 limit $2)`,
+      `delete from ${table} where realm = $1 and (${key}) in
+         (select ${key} from ${table} where realm = $1 order by ${key} limit $2)`,
       [realm, left],
     )
     left -= rowCount ?? 0

@@ -1,5 +1,7 @@
 import { columnsOf } from './columns.ts'
 import type { Db } from './db.ts'
+import { inPages } from './pages.ts'
+import { REALM_ADMIN_ROLE } from './realms.ts'
 
 /** A row of `role_assignments`: the operator's copy of what it granted; `Granted` is the operator's own type. */
 export interface RoleAssignmentRow<Granted = unknown> {
@@ -53,9 +55,16 @@ export async function lockRoleAssignment(db: Db, resourceUid: string): Promise<v
   await db.query('select pg_advisory_xact_lock(hashtextextended($1, 7271004))', [resourceUid])
 }
 
-export async function listRoleAssignments<Granted>(db: Db): Promise<RoleAssignmentRow<Granted>[]> {
-  const { rows } = await db.query<RoleAssignmentRow<Granted>>(`select ${COLUMNS.selected} from role_assignments`)
-  return rows
+/** All rows, page by page: there may be hundreds of thousands. */
+export function readRoleAssignments<Granted>(db: Db): AsyncIterable<RoleAssignmentRow<Granted>[]> {
+  return inPages(async (after, limit) => {
+    const { rows } = await db.query<RoleAssignmentRow<Granted>>(
+      `select ${COLUMNS.selected} from role_assignments where (realm, resource_uid) > ($1, $2)
+        order by realm, resource_uid limit $3`,
+      [after?.realm ?? '', after?.resourceUid ?? '', limit],
+    )
+    return rows
+  })
 }
 
 export async function upsertRoleAssignment(db: Db, row: RoleAssignmentRow): Promise<void> {
@@ -117,18 +126,23 @@ export async function deleteRoleAssignment(db: Db, resourceUid: string): Promise
   await db.query('delete from role_assignments where resource_uid = $1', [resourceUid])
 }
 
-/** Deletes the granted roles of assignments that have no row and are not in `present`; returns their uids. */
-export async function deleteStrayGrants(db: Db, present: string[]): Promise<string[]> {
+/** The uids of assignments that have granted roles and no row. */
+export async function listStrayGrants(db: Db): Promise<string[]> {
   const { rows } = await db.query<{ uid: string }>(
-    `with gone as (
-       delete from granted_roles
-        where assignment_uid <> all ($1)
-          and not exists (select from role_assignments where resource_uid = assignment_uid)
-       returning assignment_uid)
-     select distinct assignment_uid as uid from gone`,
-    [present],
+    `select distinct assignment_uid as uid from granted_roles
+      where not exists (select from role_assignments where resource_uid = assignment_uid)`,
   )
   return rows.map(({ uid }) => uid)
+}
+
+/** Deletes the granted roles of one assignment, unless it has a row. True when there were any. */
+export async function deleteStrayGrants(db: Db, assignmentUid: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `delete from granted_roles
+      where assignment_uid = $1 and not exists (select from role_assignments where resource_uid = $1)`,
+    [assignmentUid],
+  )
+  return (rowCount ?? 0) > 0
 }
 
 /** Deletes the roles granted to one User. The caller reconciles the assignments again. */
@@ -152,15 +166,16 @@ export async function findDefaultRoles(db: Db, realm: string, now: Date): Promis
 }
 
 /**
- * The end of the longest grant of a role in the realm: undefined without a grant at `now`, null when one does not
- * end.
+ * The end of the longest grant of svc-realm-admin in the realm: undefined without a grant at `now`, null when one does
+ * not end.
  */
-export async function roleHeldUntil(db: Db, realm: string, role: string, now: Date): Promise<Date | null | undefined> {
+export async function realmAdminUntil(db: Db, realm: string, now: Date): Promise<Date | null | undefined> {
+  // The role is part of the text, as in the condition of its index.
   const { rows } = await db.query<{ expiresAt: Date | null }>(
     `select expires_at as "expiresAt" from granted_roles
-      where realm = $1 and role = $2 and (expires_at is null or expires_at > $3)
+      where realm = $1 and role = '${REALM_ADMIN_ROLE}' and (expires_at is null or expires_at > $2)
       order by expires_at desc nulls first limit 1`,
-    [realm, role, now],
+    [realm, now],
   )
   return rows[0]?.expiresAt
 }

@@ -1,6 +1,7 @@
 import { columnsOf } from './columns.ts'
 import { isUniqueViolation } from './db.ts'
 import type { Db } from './db.ts'
+import { inPages } from './pages.ts'
 import { usernameKey } from './username.ts'
 
 /** A row of `users`. */
@@ -65,9 +66,15 @@ export async function findUserByUid(db: Db, realm: string, resourceUid: string):
   return rows[0]
 }
 
-export async function listUsers(db: Db): Promise<UserRow[]> {
-  const { rows } = await db.query<UserRow>(`select ${COLUMNS.selected} from users`)
-  return rows
+/** All users, page by page: there may be hundreds of thousands. */
+export function readUsers(db: Db): AsyncIterable<UserRow[]> {
+  return inPages(async (after, limit) => {
+    const { rows } = await db.query<UserRow>(
+      `select ${COLUMNS.selected} from users where (realm, subject) > ($1, $2) order by realm, subject limit $3`,
+      [after?.realm ?? '', after?.subject ?? '', limit],
+    )
+    return rows
+  })
 }
 
 /** 'written', or the name that another User holds. */

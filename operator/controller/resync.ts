@@ -60,7 +60,7 @@ export async function runResync(options: ResyncOptions): Promise<void> {
     for (const row of await rows.load(store.db)) drift.report(row)
     unswept = await sweepRows(sweep)
     controllers.enqueueAll()
-    await sweepExpired(store)
+    await sweepExpired(store, options)
   }
 
   /** Spread, so that operators that started together do not resync together. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Db } from '../../store/db.ts'
-import { listRoleAssignments } from '../../store/role_assignments.ts'
+import { readRoleAssignments } from '../../store/role_assignments.ts'
 import { parseGranted } from '../role_assignment/granted.ts'
 import { statusDecisions } from '../role_assignment/status_decisions.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
@@ -25,9 +25,18 @@ export function isCurrent(cached: RoleAssignmentResource, live: RoleAssignmentRe
  * may replace a lost row.
  */
 export async function statusesEqualRows(db: Db, live: readonly RoleAssignmentResource[]): Promise<boolean> {
-  const rows = new Map((await listRoleAssignments(db)).map((row) => [row.resourceUid, row.granted]))
-  return live.every(({ metadata, status }) => {
-    const inStatus = parseGranted(status?.granted)
-    return inStatus === undefined || isDeepStrictEqual(inStatus, parseGranted(rows.get(metadata.uid)))
-  })
+  const inStatus = new Map(
+    live.flatMap(({ metadata, status }) => {
+      const granted = parseGranted(status?.granted)
+      return granted ? [[metadata.uid, granted]] : []
+    }),
+  )
+  for await (const page of readRoleAssignments(db)) {
+    for (const { resourceUid, granted } of page) {
+      const expected = inStatus.get(resourceUid)
+      if (expected && !isDeepStrictEqual(expected, parseGranted(granted))) return false
+      inStatus.delete(resourceUid)
+    }
+  }
+  return inStatus.size === 0
 }

@@ -1,8 +1,8 @@
 import type { RealmStatus } from '../../crds/realm.gen.ts'
 import { issuerOf } from '../../process/issuer.ts'
 import { findKeyringRecord } from '../../store/keyring_records.ts'
-import { findRealm, REALM_ADMIN_ROLE } from '../../store/realms.ts'
-import { findDefaultRoles, roleHeldUntil } from '../../store/role_assignments.ts'
+import { findRealm } from '../../store/realms.ts'
+import { findDefaultRoles, realmAdminUntil } from '../../store/role_assignments.ts'
 import type { EncryptionField, EncryptionPreconditions, RealmRow } from '../../store/realms.ts'
 import { notReady, ready } from '../controller/reconciler.ts'
 import type { Reconciler } from '../controller/reconciler.ts'
@@ -52,7 +52,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
 
       const now = store.now()
       const license = await licenseState(realm, name, now, deps)
-      const adminUntil = await roleHeldUntil(store.db, name, REALM_ADMIN_ROLE, now)
+      const adminUntil = await realmAdminUntil(store.db, name, now)
       const preconditionStates = preconditionConditions(realm, license, adminUntil)
       const encryption = preconditions(preconditionStates, license, adminUntil)
       const wanted = specFields(realm)

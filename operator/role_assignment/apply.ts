@@ -88,7 +88,7 @@ export async function applyDeletion(
 }
 
 /** Deletes the rows of a RoleAssignment that disappeared without being finalized. */
-export async function deleteOrphanedRow(store: StoreAccess, row: RoleAssignmentRow): Promise<void> {
+export async function deleteOrphanedRow(store: StoreAccess, row: Omit<RoleAssignmentRow, 'granted'>): Promise<void> {
   const { realm, resourceUid, namespace, name } = row
   const details = { assignment: `${namespace}/${name}`, assignmentUid: resourceUid, cause: 'resource_gone' }
   await applyDeletion(store, resourceUid, realm, [{ action: 'roles_revoked', details }])

@@ -32,10 +32,10 @@ export interface KnownTable<Fact extends KnownRow, Row> extends Known<Fact, Row>
   /** uid of the resource whose row has a unique name, one of `options.names`. */
   ownerOf(name: string): string | undefined
   /**
-   * To be called before all rows are read; the function that it returns takes them, and returns the drift. It ignores
-   * rows that were written or deleted in between, because the read may be older.
+   * To be called before all rows are read, page by page. `finish` returns the drift. Rows that are written or deleted
+   * before it are ignored, because the read may be older.
    */
-  beginLoad(): (rows: Row[]) => string[]
+  beginLoad(): { take(rows: Row[]): void; finish(): string[] }
 }
 
 export interface KnownTableOptions<Fact extends KnownRow, Row> {
@@ -106,10 +106,13 @@ export function knownTable<Fact extends KnownRow, Row>({
     beginLoad() {
       const newer = new Set<string>()
       touched = newer
-      return (rows) => {
+      const read = new Map<string, Fact>()
+      function take(rows: Row[]): void {
+        for (const fact of rows.map(factOf)) read.set(fact.resourceUid, fact)
+      }
+      function finish(): string[] {
         touched = undefined
         for (const uid of inFlight) newer.add(uid)
-        const read = new Map(rows.map((row) => factOf(row)).map((fact) => [fact.resourceUid, fact]))
         const drift: string[] = []
         for (const fact of facts.values()) {
           if (newer.has(fact.resourceUid) || read.has(fact.resourceUid)) continue
@@ -127,6 +130,7 @@ export function knownTable<Fact extends KnownRow, Row>({
         isLoaded = true
         return drift
       }
+      return { take, finish }
     },
   }
 }

@@ -6,6 +6,7 @@ import { Deposed } from '../../store/operator/epoch.ts'
 import { listRealmRemovals } from '../../store/realms.ts'
 import { deleteEndedSessions, findSessionEnd } from '../../store/sessions/session_ends.ts'
 import { deleteRemainingRows } from '../realm/rows.ts'
+import { paced } from './paced.ts'
 import type { Rows } from './rows.ts'
 import type { StoreAccess } from './store_access.ts'
 
@@ -21,8 +22,6 @@ export interface RemainingDeletionsOptions {
 const CHECK_MILLIS = 2_000
 /** Sessions that one transaction deletes: tens of milliseconds. */
 const SESSIONS_AT_ONCE = 2_000
-/** After a batch that took t, the next one waits for t times this, so that PostgreSQL serves others meanwhile. */
-const PAUSE_RATIO = 3
 
 /**
  * Until `signal` is aborted: deletes, in batches, what removed clients, users and realms left. Nothing there is served
@@ -31,15 +30,13 @@ const PAUSE_RATIO = 3
 export async function runRemainingDeletions(options: RemainingDeletionsOptions): Promise<void> {
   const { clock, log, signal } = options
   while (!signal.aborted) {
-    const began = clock.now()
-    let isIdle = true
     try {
-      isIdle = !(await deleteBatch(options))
+      await paced(options, () => deleteBatch(options))
     } catch (error) {
       if (error instanceof Deposed) return options.onDeposed(error)
       log.warn({ err: error, retryMillis: CHECK_MILLIS }, 'a batch of deletions failed; the operator retries it')
     }
-    await pause(clock, isIdle ? CHECK_MILLIS : (clock.now() - began) * PAUSE_RATIO, signal)
+    await pause(clock, CHECK_MILLIS, signal)
   }
 }
 
@@ -54,7 +51,7 @@ async function deleteBatch({ store, rows, log }: RemainingDeletionsOptions): Pro
 
   const end = await findSessionEnd(store.db)
   if (!end) return false
-  const { id: _, reason, realm: of, ...whose } = end
+  const { id: _, afterSid: __, reason, realm: of, ...whose } = end
   const { deleted, total } = await store.transaction(async (db) => {
     const batch = await deleteEndedSessions(db, end, SESSIONS_AT_ONCE)
     if (batch.total === undefined) return batch

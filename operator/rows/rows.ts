@@ -3,7 +3,7 @@ import type { ClientRow } from '../../store/clients.ts'
 import type { Db } from '../../store/db.ts'
 import { listRealms } from '../../store/realms.ts'
 import type { RealmRow } from '../../store/realms.ts'
-import { listUsers } from '../../store/users.ts'
+import { readUsers } from '../../store/users.ts'
 import { usernameKey } from '../../store/username.ts'
 import type { UserRow } from '../../store/users.ts'
 import { knownTable } from './known_table.ts'
@@ -88,9 +88,11 @@ export function createRows(): Rows {
 
   return {
     async load(db) {
-      const finish = [realms.beginLoad(), clients.beginLoad(), users.beginLoad()] as const
-      const [realmRows, clientRows, userRows] = [await listRealms(db), await listClients(db), await listUsers(db)]
-      return [...finish[0](realmRows), ...finish[1](clientRows), ...finish[2](userRows)]
+      const [ofRealms, ofClients, ofUsers] = [realms.beginLoad(), clients.beginLoad(), users.beginLoad()]
+      ofRealms.take(await listRealms(db))
+      ofClients.take(await listClients(db))
+      for await (const page of readUsers(db)) ofUsers.take(page)
+      return [...ofRealms.finish(), ...ofClients.finish(), ...ofUsers.finish()]
     },
     realms,
     clients,

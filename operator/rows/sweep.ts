@@ -2,8 +2,11 @@ import type { Logger } from 'pino'
 import { sweepChanges } from '../../store/changes.ts'
 import { sweepLoginFailures } from '../../store/sessions/login_failures.ts'
 import { sweepReplicas } from '../../store/replicas.ts'
-import { deleteStrayGrants, listRoleAssignments } from '../../store/role_assignments.ts'
+import { deleteStrayGrants, listStrayGrants, readRoleAssignments } from '../../store/role_assignments.ts'
+import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
 import { sweepSessions } from '../../store/sessions/sessions.ts'
+import { paced } from './paced.ts'
+import type { Pacing } from './paced.ts'
 import { removeClient } from '../client/rows.ts'
 import type { ListIdentities } from './list_identities.ts'
 import { removeRealm } from '../realm/rows.ts'
@@ -81,9 +84,13 @@ function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRo
 
 async function sweepAssignments({ source, store, log, reportDrift }: SweepDeps): Promise<void> {
   // Rows are read before resources: read after, a row of a new RoleAssignment would look like an orphan.
-  const assignments = await listRoleAssignments(store.db)
-  const uids = source.list('RoleAssignment').map(({ metadata }) => metadata.uid)
-  const present = new Set(uids)
+  const assignments: Omit<RoleAssignmentRow, 'granted'>[] = []
+  for await (const page of readRoleAssignments(store.db)) {
+    for (const { realm, resourceUid, namespace, name, generation } of page) {
+      assignments.push({ realm, resourceUid, namespace, name, generation })
+    }
+  }
+  const present = new Set(source.list('RoleAssignment').map(({ metadata }) => metadata.uid))
   for (const assignment of assignments) {
     if (present.has(assignment.resourceUid)) continue
     const { namespace, name } = assignment
@@ -91,17 +98,19 @@ async function sweepAssignments({ source, store, log, reportDrift }: SweepDeps):
     await deleteOrphanedRow(store, assignment)
   }
   // Grants without a row of their assignment: written by hand, or the other table was lost.
-  const strays = await store.transaction((db) => deleteStrayGrants(db, uids))
-  for (const uid of strays) reportDrift(`granted roles of uid ${uid}: no RoleAssignment has this uid`)
+  for (const uid of await listStrayGrants(store.db)) {
+    const isStray = !present.has(uid) && (await store.transaction((db) => deleteStrayGrants(db, uid)))
+    if (isStray) reportDrift(`granted roles of uid ${uid}: no RoleAssignment has this uid`)
+  }
 }
 
-/** Deletes expired rows. */
-export async function sweepExpired({ db, now }: StoreAccess): Promise<void> {
+/** Deletes expired rows, in batches. */
+export async function sweepExpired({ db, now }: StoreAccess, pacing: Pacing): Promise<void> {
   const at = now()
-  while ((await sweepSessions(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE);
-  while ((await sweepLoginFailures(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE);
+  await paced(pacing, async () => (await sweepSessions(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE)
+  await paced(pacing, async () => (await sweepLoginFailures(db, at, EXPIRED_AT_ONCE)) === EXPIRED_AT_ONCE)
   await sweepChanges(db, at)
   await sweepReplicas(db, at)
 }
 
-const EXPIRED_AT_ONCE = 5_000
+const EXPIRED_AT_ONCE = 1_000

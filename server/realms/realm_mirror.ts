@@ -76,8 +76,8 @@ export function createRealmMirror(onRealms: () => void): RealmMirror {
     isLoaded: () => isLoaded,
     async catchUp(db) {
       // The log before the rows: rows may be newer than the stored number, never older.
-      const log = await readChanges(db, lastId)
-      const isFullRead = db !== lastConnection || !log.complete || log.changes.length > MANY_CHANGES
+      const log = await readChanges(db, lastId, MANY_CHANGES)
+      const isFullRead = db !== lastConnection || !log.complete
       if (isFullRead) await readAll(db)
       else await readChanged(db, log.changes)
       lastId = log.lastId

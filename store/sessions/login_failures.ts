@@ -54,15 +54,19 @@ export async function clearLoginFailures(db: Db, realm: string, username: string
 }
 
 /** Deletes counters whose reset time is over and that lock no name. */
-export async function sweepLoginFailures(db: Db, now: Date, limit = 5_000): Promise<number> {
+export async function sweepLoginFailures(db: Db, now: Date, limit = 1_000): Promise<number> {
+  // The shortest reset time of all realms bounds the part of the index that is read.
   const { rowCount } = await db.query(
-    `delete from login_failures where (realm, username_digest) in
-       (select f.realm, f.username_digest
-          from login_failures f left join realms r on r.realm = f.realm
-         where f.last_failure_at <= $1::timestamptz
-               - make_interval(secs => coalesce((r.brute_force ->> 'failureResetSeconds')::integer, 43200))
-           and (f.locked_until is null or f.locked_until <= $1)
-         limit $2 for update of f skip locked)`,
+    `delete from login_failures l
+      using (select f.realm, f.username_digest
+               from login_failures f left join realms r on r.realm = f.realm
+              where f.last_failure_at <= $1::timestamptz - make_interval(secs =>
+                      (select least(min((brute_force ->> 'failureResetSeconds')::integer), 43200) from realms))
+                and f.last_failure_at <= $1::timestamptz
+                    - make_interval(secs => coalesce((r.brute_force ->> 'failureResetSeconds')::integer, 43200))
+                and (f.locked_until is null or f.locked_until <= $1)
+              order by f.last_failure_at limit $2 for update of f skip locked) due
+      where l.realm = due.realm and l.username_digest = due.username_digest`,
     [now, limit],
   )
   return rowCount ?? 0

@@ -12,6 +12,8 @@ export interface SessionOwner {
 export interface SessionEnd extends SessionOwner {
   id: number
   reason: EndReason
+  /** The last session that was deleted; null before the first. */
+  afterSid: string | null
 }
 
 /** Rows that the transaction of an end writes. More would make it long. */
@@ -44,7 +46,8 @@ export async function endSessions(
   // A row that another statement holds is left to the end: waiting for it could deadlock.
   const { rowCount } = await db.query(
     `update sessions s set ended_at = $3, end_reason = $4
-       from (select realm, sid from sessions where ${condition} and ended_at is null limit $5 for update skip locked) b
+       from (select realm, sid from sessions where ${condition} and ended_at is null
+              order by sid limit $5 for update skip locked) b
       where s.realm = b.realm and s.sid = b.sid`,
     [...values, now, reason, limit],
   )
@@ -54,7 +57,7 @@ export async function endSessions(
     `with next as (update session_end_counter set last_id = last_id + 1 returning last_id)
      insert into session_ends (realm, target, id, reason, at) select $1, $2, last_id, $3, $4 from next
      on conflict on constraint session_ends_pkey do update
-        set id = excluded.id, reason = excluded.reason, at = excluded.at`,
+        set id = excluded.id, reason = excluded.reason, at = excluded.at, after_sid = null`,
     [owner.realm, targetOf(owner), reason, now],
   )
   return { ended, isComplete: false }
@@ -62,16 +65,19 @@ export async function endSessions(
 
 /** The oldest end whose sessions are not all deleted. */
 export async function findSessionEnd(db: Db): Promise<SessionEnd | undefined> {
-  const { rows } = await db.query<{ realm: string; target: string; id: string; reason: EndReason }>(
-    'select realm, target, id, reason from session_ends order by id limit 1',
+  const { rows } = await db.query<Pick<SessionEnd, 'realm' | 'reason' | 'afterSid'> & { target: string; id: string }>(
+    'select realm, target, id, reason, after_sid as "afterSid" from session_ends order by id limit 1',
   )
   const [row] = rows
-  return row && { realm: row.realm, ...ownerIn(row.target), id: Number(row.id), reason: row.reason }
+  if (!row) return undefined
+  const { target, id, ...end } = row
+  return { ...end, ...ownerIn(target), id: Number(id) }
 }
 
 /**
  * Deletes at most `limit` sessions that an end covers. A deletion, because an update of so many rows doubles the table.
- * When none is left, the end is deleted too, and `total` is the number of sessions that were deleted for it.
+ * Each batch begins after the last one: deleted rows stay in the indexes while any transaction may see them. When none
+ * is left, the end is deleted too, and `total` is the number of sessions that were deleted for it.
  */
 export async function deleteEndedSessions(
   db: Db,
@@ -80,26 +86,29 @@ export async function deleteEndedSessions(
 ): Promise<{ deleted: number; total?: number }> {
   const { condition, values } = sessionsOf(end)
   const covered = `${condition} and ended_at is null and ends_seen < $3`
-  const { rowCount } = await db.query(
-    `delete from sessions s
-      using (select realm, sid from sessions where ${covered} limit $4 for update skip locked) b
-      where s.realm = b.realm and s.sid = b.sid`,
-    [...values, end.id, limit],
+  const { rows: batch } = await db.query<{ sid: string }>(
+    `select sid from sessions where ${covered} and ($4::uuid is null or sid > $4)
+      order by sid limit $5 for update skip locked`,
+    [...values, end.id, end.afterSid, limit],
   )
+  const sids = batch.map(({ sid }) => sid)
+  const { rowCount } = await db.query('delete from sessions where realm = $1 and sid = any ($2)', [end.realm, sids])
   const deleted = rowCount ?? 0
   const key = [end.realm, targetOf(end), end.id]
+  // After the last batch from the beginning again, for the rows that other transactions held.
   const { rows } = await db.query<{ deleted: string }>(
-    `update session_ends set deleted = deleted + $4 where realm = $1 and target = $2 and id = $3 returning deleted`,
-    [...key, deleted],
+    `update session_ends set deleted = deleted + $4, after_sid = $5
+      where realm = $1 and target = $2 and id = $3 returning deleted`,
+    [...key, deleted, sids.length === limit ? sids.at(-1) : null],
   )
   // A later end took its place.
-  if (!rows[0] || deleted === limit || (await hasSession(db, covered, [...values, end.id]))) return { deleted }
+  if (!rows[0] || sids.length === limit || (await hasSession(db, covered, [...values, end.id]))) return { deleted }
   await db.query('delete from session_ends where realm = $1 and target = $2 and id = $3', key)
   return { deleted, total: Number(rows[0].deleted) }
 }
 
 async function hasSession(db: Db, condition: string, values: unknown[]): Promise<boolean> {
-  const { rows } = await db.query(`select from sessions where ${condition} limit 1`, values)
+  const { rows } = await db.query(`select from sessions where ${condition} order by sid limit 1`, values)
   return rows.length > 0
 }
 

@@ -95,7 +95,7 @@ export async function endSession(
 }
 
 /** Deletes expired sessions; at most `limit` a call, so that no call holds locks for long. */
-export async function sweepSessions(db: Db, now: Date, limit = 5_000): Promise<number> {
+export async function sweepSessions(db: Db, now: Date, limit = 1_000): Promise<number> {
   const { rowCount } = await db.query(
     `delete from sessions where (realm, sid) in
        (select realm, sid from sessions where expires_at <= $1 order by expires_at limit $2 for update skip locked)`,

@@ -10,8 +10,8 @@ import { beat, listLiveReplicas } from '../../store/replicas.ts'
 import {
   deleteRoleAssignment,
   findGrantedRoles,
+  realmAdminUntil,
   replaceGrantedRoles,
-  roleHeldUntil,
 } from '../../store/role_assignments.ts'
 import { insertSession } from '../support/sessions.ts'
 import { claimSubject, deleteUser, findUserByUsername, renewPasswordHash, upsertUser } from '../../store/users.ts'
@@ -156,23 +156,23 @@ describeOnEveryVersion('rows of configuration', (database) => {
 
       await give(first, [
         ['clerk', null],
-        ['reader', after(10)],
+        ['svc-realm-admin', after(10)],
       ])
-      await give(second, [['reader', after(20)]])
-      expect(await roleHeldUntil(pool, realm, 'reader', now)).toEqual(after(20))
-      expect(await roleHeldUntil(pool, realm, 'clerk', now)).toBeNull()
-      expect(await roleHeldUntil(pool, realm, 'reader', after(20))).toBeUndefined()
+      await give(second, [['svc-realm-admin', after(20)]])
+      expect(await realmAdminUntil(pool, realm, now)).toEqual(after(20))
+      expect(await realmAdminUntil(pool, realm, after(20))).toBeUndefined()
 
-      await give(first, [['reader', after(5)]])
+      await give(first, [['svc-realm-admin', after(5)]])
       expect(await findGrantedRoles(pool, realm, first)).toEqual([
-        { role: 'reader', expiresAt: after(5), kind: 'User', subject: 'sub-alice' },
+        { role: 'svc-realm-admin', expiresAt: after(5), kind: 'User', subject: 'sub-alice' },
       ])
-      await give(first, [['reader', null]], { ...alice, subject: 'sub-other' })
+      await give(first, [['svc-realm-admin', null]], { ...alice, subject: 'sub-other' })
+      expect(await realmAdminUntil(pool, realm, now)).toBeNull()
       expect(await findGrantedRoles(pool, realm, first)).toMatchObject([{ subject: 'sub-other' }])
       await give(first, [])
       expect(await findGrantedRoles(pool, realm, first)).toEqual([])
       await deleteRoleAssignment(pool, second)
-      expect(await roleHeldUntil(pool, realm, 'reader', now)).toBeUndefined()
+      expect(await realmAdminUntil(pool, realm, now)).toBeUndefined()
     })
   })
 
