@@ -30,19 +30,32 @@ export const relation = {
   clientId: (realm: string, clientId: string) => `client id ${realm} ${clientId}`,
   username: (realm: string, username: string) => `username ${realm} ${usernameKey(username)}`,
   subject: (realm: string, subject: string) => `subject ${realm} ${subject}`,
+  /** For the Realm that takes a realm name over. */
+  transfer: (to: string) => `transfer to Realm ${to}`,
   /** For other resources that count in the status or the keys of a Realm. */
   realmDetails: (path: string) => `details of Realm ${path}`,
+}
+
+/** On the Realm that owns a realm name: `namespace/name` of the Realm that takes over the name and the keyring. */
+export const TRANSFER_REALM = 'realmkeeper.io/transfer-realm-to'
+
+/** The Realm that takes over the name of this one, as `namespace/name`. */
+export function transferTarget({ metadata }: RealmResource): string | undefined {
+  return metadata.annotations?.[TRANSFER_REALM]?.trim()
 }
 
 export function realmRelations(realm: RealmResource, keyringNamespace: string): Relations {
   const path = pathOf(realm.metadata)
   const name = realmName(realm)
   const license = realm.spec.identityProvider?.licenseSecretRef
+  const to = transferTarget(realm)
   return {
-    is: [relation.realm(path)],
+    is: [relation.realm(path), ...(to === undefined ? [] : [relation.transfer(to)])],
     claims: [relation.realmName(name)],
     uses: [
       relation.realmDetails(path),
+      relation.transfer(path),
+      ...(to === undefined ? [] : [relation.realm(to)]),
       relation.secret({ namespace: keyringNamespace, name: keyringSecretName(name) }),
       ...(license ? [relation.secret({ namespace: realm.metadata.namespace, name: license.name })] : []),
     ],

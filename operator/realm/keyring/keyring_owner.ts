@@ -2,14 +2,11 @@ import { appendAudit } from '../../../store/audit.ts'
 import { findKeyringRecord, recordKeyring } from '../../../store/keyring_records.ts'
 import type { KeyringRecord } from '../../../store/keyring_records.ts'
 import type { ReconcilerDeps } from '../../deps.ts'
-import { relation } from '../../view/relations.ts'
+import { relation, TRANSFER_REALM, transferTarget } from '../../view/relations.ts'
 import { pathOf, realmName } from '../../view/resource_types.ts'
 import type { RealmResource } from '../../view/resource_types.ts'
 import type { View } from '../../view/view.ts'
 import type { ReadKeyring } from './read_keyring.ts'
-
-/** On the Realm that owns a realm name: `namespace/name` of the Realm that takes over the name and the keyring. */
-export const TRANSFER_REALM = 'realmkeeper.io/transfer-realm-to'
 
 /**
  * `namespace/name` of the Realm that owns a realm name: recorded in PostgreSQL, else in the keyring, else the row's, else
@@ -52,7 +49,7 @@ export async function recordTransfer(
 
 /** Whether another Realm takes the name of this one over when it is reconciled next. */
 export function isLeaving(realm: RealmResource, view: View): boolean {
-  const [namespace = '', name = ''] = (realm.metadata.annotations?.[TRANSFER_REALM] ?? '').trim().split('/')
+  const [namespace = '', name = ''] = (transferTarget(realm) ?? '').split('/')
   const to = view.find('Realm', namespace, name)
   return to !== undefined && to.metadata.uid !== realm.metadata.uid && realmName(to) === realmName(realm)
 }
@@ -64,7 +61,7 @@ function recordedOwner({ owner }: KeyringRecord, read: ReadKeyring): KeyringReco
 function isTransferred(to: RealmResource, from: { namespace: string; name: string }, view: View): boolean {
   const owner = view.find('Realm', from.namespace, from.name)
   if (!owner || realmName(owner) !== realmName(to)) return false
-  return owner.metadata.annotations?.[TRANSFER_REALM]?.trim() === pathOf(to.metadata)
+  return transferTarget(owner) === pathOf(to.metadata)
 }
 
 /** The message of a Realm that claims the name of another. */
