@@ -79,7 +79,7 @@ export interface StartControllersOptions {
 export function startControllers(options: StartControllersOptions): Controllers {
   const { source, identities, deps } = options
   const index = relationIndex()
-  const view = createView(source, index, deps.rows, (kind) => !identities.areSame(kind))
+  const view = createView(source, index, deps.rows, (kind, namespace) => !identities.areSame(kind, namespace))
   const table = controllerTable(deps)
   const dispatch = createDispatch({
     source,

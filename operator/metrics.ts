@@ -6,6 +6,7 @@ import { enforcementMetrics } from './metrics/enforcement_metrics.ts'
 import { queueMetrics } from './metrics/queue_metrics.ts'
 import { realmMetrics } from './metrics/realm_metrics.ts'
 import type { RealmTimes } from './metrics/realm_metrics.ts'
+import { scopeMetrics } from './metrics/scope_metrics.ts'
 import { watchMetrics } from './metrics/watch_metrics.ts'
 import type { Enforcement } from './role_assignment/decision.ts'
 import { KINDS } from './source/resource.ts'
@@ -28,6 +29,8 @@ export interface OperatorMetrics {
   leadershipChanged(to: 'leading' | 'standby'): void
   /** Undefined while another process leads. */
   enforcementChanged(mode: Enforcement['mode'] | undefined): void
+  /** How many rows of a kind belong to namespaces that are not watched, or how many of its objects wait there. */
+  outsideScope(what: 'rows' | 'waiting', kind: Kind, count: number): void
 }
 
 /** What the gauges read when they are scraped. */
@@ -134,5 +137,6 @@ export function createOperatorMetrics({ source, stats, isLeading, watches, now }
       realmTimes.clear()
     },
     enforcementChanged: enforcementMetrics(registry, now),
+    outsideScope: scopeMetrics(registry),
   }
 }

@@ -121,7 +121,7 @@ export const OPERATOR_SETTINGS = {
   ),
   acceptEmpty: optionalText(
     '--accept-empty <kind,…>',
-    'kinds whose definition was deleted and created again: their former rows may be deleted',
+    'kinds whose definition was deleted and created again, or whose namespaces are not watched any more: their former rows may be deleted',
   ),
   shutdownSeconds,
   logLevel,

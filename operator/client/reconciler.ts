@@ -1,4 +1,5 @@
 import { removeClient, removeFormerClient, saveClient, withdrawClient } from './rows.ts'
+import { findClientByUid } from '../../store/clients.ts'
 import type { ClientSettings, ClientWithoutSecret } from '../../store/clients.ts'
 import { resolveClientSecret } from './secret.ts'
 import { clientSettings } from './settings.ts'
@@ -10,6 +11,7 @@ import { pathOf } from '../view/resource_types.ts'
 import type { ClientResource } from '../view/resource_types.ts'
 import { clientDigest } from '../rows/row_digest.ts'
 import type { KnownClient } from '../rows/rows.ts'
+import type { View } from '../view/view.ts'
 
 type Deps = Pick<ReconcilerDeps, 'store' | 'rows' | 'secrets' | 'baseUrl'>
 
@@ -42,7 +44,8 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       // Without a row no former registration stays in force.
       if (secret.problem && !known) return unusable(secret.problem)
 
-      const { audiences, refused } = audiencesOf(client, holderOf)
+      const keptAudiences = await audiencesOfUnseen(client, realm.name, view)
+      const { audiences, refused } = audiencesOf(client, holderOf, keptAudiences)
       const settings = clientSettings(client, realm.resource, audiences)
       const row = desiredRow(client, realm.name, settings, secret.source)
       const previousValidSeconds = client.spec.clientSecret?.previousValidSeconds ?? 0
@@ -65,6 +68,26 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       // Its owner reference makes the API server delete a generated Secret.
       await removeClient(deps, uid)
     },
+  }
+
+  /**
+   * Audiences whose Client has a row and is not seen, because its namespace is not watched or its kind was re-created.
+   * Whether it accepts tokens of this Client is unknown, so its row decides: true for an audience that it has already.
+   */
+  async function audiencesOfUnseen(
+    { metadata, spec }: ClientResource,
+    realm: string,
+    view: View,
+  ): Promise<ReadonlyMap<string, boolean>> {
+    const unseen = (spec.audiences ?? []).filter((audience) => {
+      const owner = rows.clients.get(rows.clientOwner(realm, audience) ?? '')
+      if (!owner || owner.namespace === metadata.namespace) return false
+      if (view.find('Client', owner.namespace, owner.name)?.metadata.uid === owner.resourceUid) return false
+      return !view.covers(owner.namespace) || view.isRecreated('Client', owner.namespace)
+    })
+    if (unseen.length === 0) return new Map()
+    const present = (await findClientByUid(store.db, metadata.uid))?.settings.audiences ?? []
+    return new Map(unseen.map((audience) => [audience, present.includes(audience)]))
   }
 }
 
@@ -124,9 +147,12 @@ function belongsTo({ metadata, spec }: ClientResource, holder: ClientResource | 
 function audiencesOf(
   { metadata, spec }: ClientResource,
   holderOf: (clientId: string) => ClientResource | undefined,
+  ofUnseen: ReadonlyMap<string, boolean>,
 ): { audiences: string[]; refused: string[] } {
   const listed = spec.audiences ?? []
   const refused = listed.filter((audience) => {
+    const isKept = ofUnseen.get(audience)
+    if (isKept !== undefined) return !isKept
     const holder = holderOf(audience)
     if (!holder || holder.metadata.namespace === metadata.namespace) return false
     return holder.spec.acceptsTokensFrom?.includes(spec.clientId) !== true

@@ -17,6 +17,7 @@ import type { OperatorMetrics } from '../metrics.ts'
 import { runKeyringRolePruning } from '../realm/keyring/keyring_role.ts'
 import { driftReport } from '../rows/drift.ts'
 import { listIdentitiesOf } from '../rows/list_identities.ts'
+import { outsideScope } from '../rows/outside_scope.ts'
 import { runRemainingDeletions } from '../rows/remaining_deletions.ts'
 import { createRows } from '../rows/rows.ts'
 import { PostgresAway, storeAccess } from '../rows/store_access.ts'
@@ -112,7 +113,8 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     const rows = createRows()
     const drift = driftReport(metrics, log)
     const identities = listIdentitiesOf({ source, store, acceptEmpty: options.acceptEmpty })
-    const sweep = { source, store, rows, identities, log, reportDrift: drift.report }
+    const outside = outsideScope({ source, metrics, log })
+    const sweep = { source, store, rows, identities, outside, log, reportDrift: drift.report }
     const onDeposed = failure.resolve
     await enforcement?.begin({
       store,

@@ -45,7 +45,10 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const at = keyringAt(keyringNamespace, name)
       const read = await readKeyring(secrets, at, name)
       const present = await findKeyringRecord(store.db, name)
-      const owner = ownerOf(realm, present, read, view, rows.realmOwner(name))
+      const known = rows.realms.get(rows.realmOwner(name) ?? '')
+      // A Realm that is not watched keeps its name.
+      const isElsewhere = known !== undefined && !view.covers(known.namespace)
+      const owner = isElsewhere ? pathOf(known) : ownerOf(realm, present, read, view, known?.resourceUid)
       if (owner !== pathOf(realm.metadata)) return refuse('RealmNameTaken', nameTaken(name, owner, realm))
       const record = await recordTransfer(realm, present, read, deps)
       await removeFormer(name, realm, view)
@@ -140,7 +143,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
   async function removeFormer(name: string, realm: RealmResource, view: View): Promise<void> {
     const recorded = rows.realmOwner(name)
     if (recorded === undefined || recorded === realm.metadata.uid) return
-    if (view.isRecreated('Realm') && formerRow(name, realm)) return
+    if (view.isRecreated('Realm', realm.metadata.namespace) && formerRow(name, realm)) return
     const stillThere = view.knownAs('Realm', relation.realmName(name)).some(({ metadata }) => metadata.uid === recorded)
     if (!stillThere) await removeRealm(deps, { realm: name, resourceUid: recorded })
   }

@@ -9,6 +9,7 @@ import { paced } from './paced.ts'
 import type { Pacing } from './paced.ts'
 import { removeClient } from '../client/rows.ts'
 import type { ListIdentities } from './list_identities.ts'
+import type { OutsideScope } from './outside_scope.ts'
 import { removeRealm } from '../realm/rows.ts'
 import type { Known, KnownRow } from './known_table.ts'
 import { deleteOrphanedRow } from '../role_assignment/apply.ts'
@@ -24,17 +25,18 @@ export interface SweepDeps {
   store: StoreAccess
   rows: Rows
   identities: ListIdentities
+  outside: OutsideScope
   log: Logger
   reportDrift: (row: string) => void
 }
 
 /**
  * Removes rows whose resource was deleted without its finalizer, which was removed by hand or with the object in etcd.
- * Only where the list of the kind is complete and has the identity that the rows were written under. Returns the kinds
- * whose list is not complete.
+ * Only where the list of the kind is complete, covers the namespace, and has the identity that the rows were written
+ * under. Returns the kinds whose list is not complete.
  */
 export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
-  const { source, identities, log } = deps
+  const { source, identities, outside } = deps
   await identities.load()
   const later: Kind[] = []
   for (const kind of KINDS) {
@@ -43,24 +45,37 @@ export async function sweepRows(deps: SweepDeps): Promise<Kind[]> {
       later.push(kind)
       continue
     }
-    // A grant without a RoleAssignment ends, also when the kind was re-created.
-    if (kind === 'RoleAssignment') await sweepAssignments(deps)
-    else if (identities.areSame(kind)) await sweepKind(kind, deps)
-    else {
-      const { length: missing } = orphansOf(kind, deps)
-      // All are back: a deletion from now on is one.
-      if (missing === 0) await identities.record(kind, complete.identity)
-      const message =
-        `the kind ${kind} was re-created, so the rows of objects that are missing stay; ` +
-        `"realmkeeper operator --accept-empty ${kind}" removes them (in the chart: operator.acceptEmpty)`
-      if (missing > 0) log.warn({ rows: missing }, message)
-    }
+    const stay = kind === 'RoleAssignment' ? await sweepAssignments(deps) : await sweepKind(kind, deps)
+    const isCovered = ({ namespace }: { namespace: string }) => source.scope?.includes(namespace) ?? true
+    outside.report(
+      kind,
+      stay.filter((row) => !isCovered(row)),
+    )
+    if (kind === 'RoleAssignment' || identities.areSame(kind)) continue
+    const missing = stay.filter(isCovered).length
+    // All are back: a deletion from now on is one.
+    if (missing === 0) await identities.record(kind, complete.identity)
+    else warnOfRecreated(deps, kind, missing)
   }
+  await outside.reportWaiting()
   return later
 }
 
-async function sweepKind(kind: Exclude<Kind, 'RoleAssignment'>, deps: SweepDeps): Promise<void> {
+function warnOfRecreated({ log }: SweepDeps, kind: Kind, rows: number): void {
+  const message =
+    `the kind ${kind} was re-created, so the rows of objects that are missing stay; ` +
+    `"realmkeeper operator --accept-empty ${kind}" removes them (in the chart: operator.acceptEmpty)`
+  log.warn({ rows }, message)
+}
+
+/** Returns the rows without a resource that stay. */
+async function sweepKind(kind: Exclude<Kind, 'RoleAssignment'>, deps: SweepDeps): Promise<KnownRow[]> {
+  const stay: KnownRow[] = []
   for (const orphan of orphansOf(kind, deps)) {
+    if (!deps.identities.mayRemove(kind, orphan.namespace)) {
+      stay.push(orphan)
+      continue
+    }
     deps.log.info(
       { resource: `${kind}/${orphan.namespace}/${orphan.name}` },
       'the resource is gone: its row is removed',
@@ -69,6 +84,7 @@ async function sweepKind(kind: Exclude<Kind, 'RoleAssignment'>, deps: SweepDeps)
     else if (kind === 'Client') await removeClient(deps, orphan.resourceUid)
     else await removeUser(deps, orphan.resourceUid)
   }
+  return stay
 }
 
 /** Rows without a resource. */
@@ -82,7 +98,9 @@ function known(kind: Kind, { realms, clients, users }: Rows): Pick<Known<KnownRo
   return kind === 'Client' ? clients : users
 }
 
-async function sweepAssignments({ source, store, log, reportDrift }: SweepDeps): Promise<void> {
+/** Returns the rows without a resource that stay. */
+async function sweepAssignments(deps: SweepDeps): Promise<{ namespace: string }[]> {
+  const { source, store, identities, log, reportDrift } = deps
   // Rows are read before resources: read after, a row of a new RoleAssignment would look like an orphan.
   const assignments: Omit<RoleAssignmentRow, 'granted'>[] = []
   for await (const page of readRoleAssignments(store.db)) {
@@ -91,9 +109,14 @@ async function sweepAssignments({ source, store, log, reportDrift }: SweepDeps):
     }
   }
   const present = new Set(source.list('RoleAssignment').map(({ metadata }) => metadata.uid))
+  const stay: typeof assignments = []
   for (const assignment of assignments) {
     if (present.has(assignment.resourceUid)) continue
     const { namespace, name } = assignment
+    if (!identities.mayRemove('RoleAssignment', namespace)) {
+      stay.push(assignment)
+      continue
+    }
     log.info({ resource: `RoleAssignment/${namespace}/${name}` }, 'the RoleAssignment is gone: its grants end')
     await deleteOrphanedRow(store, assignment)
   }
@@ -102,6 +125,7 @@ async function sweepAssignments({ source, store, log, reportDrift }: SweepDeps):
     const isStray = !present.has(uid) && (await store.transaction((db) => deleteStrayGrants(db, uid)))
     if (isStray) reportDrift(`granted roles of uid ${uid}: no RoleAssignment has this uid`)
   }
+  return stay
 }
 
 /** Deletes expired rows, in batches. */

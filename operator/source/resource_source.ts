@@ -21,6 +21,18 @@ export interface ResourceSource {
   /** Every object of a kind, as last received. */
   list(kind: Kind): Resource[]
 
+  /**
+   * The namespaces whose objects are received. What is missing elsewhere is unknown, and was not deleted. Absent where
+   * all are received.
+   */
+  scope?: readonly string[] | undefined
+
+  /**
+   * Objects outside the scope that are being deleted and have the operator's finalizer, which only an operator of their
+   * namespace removes. Undefined while they are unknown, for example without the right to list them.
+   */
+  waitingOutside?(): Promise<ResourceKey[] | undefined>
+
   /** The object under a key, as last received; undefined when there is none. */
   get(key: ResourceKey): Resource | undefined
 

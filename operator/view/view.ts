@@ -38,8 +38,14 @@ export interface View {
   /** The `sub` of a User's row in a realm; undefined without a row. */
   subjectOf(realm: string, userUid: string): string | undefined
 
-  /** True for a kind that was re-created while rows of the former one remain: missing objects were not deleted. */
-  isRecreated(kind: Kind): boolean
+  /**
+   * True for a kind that was re-created while rows of the former one remain in a namespace: missing objects were not
+   * deleted.
+   */
+  isRecreated(kind: Kind, namespace: string): boolean
+
+  /** Whether objects of a namespace are received. What is missing elsewhere is unknown, and keeps its names. */
+  covers(namespace: string): boolean
 }
 
 export type RealmForResource =
@@ -56,7 +62,7 @@ export function createView(
   source: ResourceSource,
   index: RelationIndex,
   rows: Rows,
-  isRecreated: (kind: Kind) => boolean,
+  isRecreated: (kind: Kind, namespace: string) => boolean,
 ): View {
   const find = <K extends Kind>(kind: K, namespace: string, name: string): ResourceOf<K> | undefined =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a source hands out what its kind's schema accepts
@@ -73,6 +79,7 @@ export function createView(
       return known?.realm === realm ? known.subject : undefined
     },
     isRecreated,
+    covers: (namespace) => source.scope?.includes(namespace) ?? true,
 
     holderOf(kind, claim, recordedUid) {
       const claimants = index.claimantsOf(claim)
@@ -92,9 +99,14 @@ export function createView(
       const realm = find('Realm', namespace, spec.realmRef.name)
       if (!realm) {
         // A Realm taken for missing removes the rows of every resource that belongs to it.
+        if (!view.covers(namespace)) {
+          const message = `namespace ${namespace} of Realm ${path} is not watched by the operator (--watch-namespaces)`
+          if (rows.realms.atPath(path)) throw new NotYet(message)
+          return { admitted: false, reason: 'RealmNotFound', message }
+        }
         if (!source.completeList('Realm'))
           throw new NotYet(`the list of Realms is not complete, and ${path} is not in it`)
-        if (isRecreated('Realm') && rows.realms.atPath(path)) {
+        if (isRecreated('Realm', namespace) && rows.realms.atPath(path)) {
           throw new NotYet(`the kind Realm was re-created, and ${path} is not in it yet`)
         }
         return { admitted: false, reason: 'RealmNotFound', message: `there is no Realm ${path}` }

@@ -21,6 +21,7 @@ import { kindIdentity } from './kind_identity.ts'
 import { namespaceLabels, secretVersions } from './metadata_cache.ts'
 import { objectWrites } from './object_writes.ts'
 import { trimmed } from './received_object.ts'
+import { waitingOutside } from './waiting_outside.ts'
 import { crdWatch, kindWatches, namespaceWatches, secretWatches } from './watches.ts'
 
 export interface ClusterOptions {
@@ -170,6 +171,8 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
 
     onResource: (listener) => void resourceListeners.push(listener),
     onSecret: (listener) => void secretListeners.push(listener),
+    scope: namespaces,
+    waitingOutside: () => waitingOutside(client, namespaces),
     list: (kind) => kinds[kind].cache.list(),
     get: (key) => kinds[key.kind].cache.get(key)?.resource,
 

@@ -45,6 +45,7 @@ const VIEW: View = {
   holderOf: () => undefined,
   knownAs: () => [],
   subjectOf: () => undefined,
+  covers: () => true,
   isRecreated: () => false,
 }
 

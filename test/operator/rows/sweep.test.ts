@@ -52,12 +52,13 @@ test.each(['read', 'write'])('a grant that is written just before the first %s o
     completeList: (kind: string) => (kind === 'RoleAssignment' ? { identity: 'one' } : undefined),
     list: () => present,
   }
-  const identities = { load: async () => {}, areSame: () => true, record: async () => {} }
+  const identities = { load: async () => {}, areSame: () => true, mayRemove: () => true, record: async () => {} }
+  const outside = { report: () => {}, reportWaiting: async () => {} }
   const drifts: string[] = []
   const reportDrift = (row: string): void => void drifts.push(row)
   const log = createLog({ name: 'test', level: 'error' })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a sweep of assignments uses
-  const deps = { source, store: slow, rows: {}, identities, log, reportDrift } as unknown as SweepDeps
+  const deps = { source, store: slow, rows: {}, identities, outside, log, reportDrift } as unknown as SweepDeps
   expect(await sweepRows(deps)).toEqual(['Realm', 'Client', 'User'])
 
   expect(isWritten).toBe(true)
