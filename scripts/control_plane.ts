@@ -9,7 +9,14 @@ import { delimiter, dirname, join } from 'node:path'
 
 const MODULES = join(import.meta.dirname, '../test/control_plane')
 
-export type BinaryName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'helm'
+export type BinaryName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kubectl'
+  | 'helm'
+  /** The oldest Kubernetes that the product supports. */
+  | 'kube-apiserver-oldest'
 
 interface Binary {
   name: BinaryName
@@ -17,6 +24,8 @@ interface Binary {
   package: string
   /** The folder of the go.mod that pins it. */
   module: string
+  /** Always from the cache: the folder that KUBEBUILDER_ASSETS names holds one version. */
+  onlyCached?: boolean
 }
 
 export const BINARIES: readonly Binary[] = [
@@ -25,6 +34,12 @@ export const BINARIES: readonly Binary[] = [
   { name: 'kubectl', package: 'k8s.io/kubernetes/cmd/kubectl', module: MODULES },
   { name: 'kube-controller-manager', package: 'k8s.io/kubernetes/cmd/kube-controller-manager', module: MODULES },
   { name: 'helm', package: 'helm.sh/helm/v4/cmd/helm', module: join(MODULES, 'helm') },
+  {
+    name: 'kube-apiserver-oldest',
+    package: 'k8s.io/kubernetes/cmd/kube-apiserver',
+    module: join(MODULES, 'oldest'),
+    onlyCached: true,
+  },
 ]
 
 export type BinaryPaths = Record<BinaryName, string>
@@ -45,7 +60,10 @@ export async function provideBinaries(
   if (missing.length === 0) return paths
 
   const names = missing.map(({ name }) => name).join(', ')
-  if (environment.KUBEBUILDER_ASSETS) throw new Error(`KUBEBUILDER_ASSETS names a folder without ${names}`)
+  const absent = environment.KUBEBUILDER_ASSETS ? missing.filter(({ onlyCached }) => !onlyCached) : []
+  if (absent.length > 0) {
+    throw new Error(`KUBEBUILDER_ASSETS names a folder without ${absent.map(({ name }) => name).join(', ')}`)
+  }
   const go = findGo(environment)
   if (go === undefined) {
     throw new Error(`cluster tests need ${names}: install Go, or set KUBEBUILDER_ASSETS to a folder that has them`)
@@ -62,16 +80,19 @@ export function presentBinaries(environment: Environment = process.env): Partial
   return Object.fromEntries(Object.entries(binaryPaths(environment)).filter(([, path]) => existsSync(path)))
 }
 
-/** The version of Kubernetes that the go.mod pins, as `v1.36.3`. */
-export function kubernetesVersion(): string {
-  const version = /^\s*k8s\.io\/kubernetes (v\d+\.\d+\.\d+)\b/m.exec(readFileSync(`${MODULES}/go.mod`, 'utf8'))?.[1]
-  if (version === undefined) throw new Error(`${MODULES}/go.mod requires no k8s.io/kubernetes`)
+/** The version of Kubernetes that the go.mod in a folder pins, as `v1.36.3`. */
+export function kubernetesVersion(module: string = MODULES): string {
+  const pinned = readFileSync(join(module, 'go.mod'), 'utf8')
+  const version = /^\s*k8s\.io\/kubernetes (v\d+\.\d+\.\d+)\b/m.exec(pinned)?.[1]
+  if (version === undefined) throw new Error(`${module}/go.mod requires no k8s.io/kubernetes`)
   return version
 }
 
 function binaryPaths(environment: Environment): BinaryPaths {
-  const pathOf = ({ name, module }: Binary): string =>
-    environment.KUBEBUILDER_ASSETS ? join(environment.KUBEBUILDER_ASSETS, name) : cachedPath(name, module, environment)
+  const pathOf = ({ name, module, onlyCached }: Binary): string =>
+    environment.KUBEBUILDER_ASSETS && !onlyCached
+      ? join(environment.KUBEBUILDER_ASSETS, name)
+      : cachedPath(name, module, environment)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- BINARIES holds every name
   return Object.fromEntries(BINARIES.map((binary) => [binary.name, pathOf(binary)])) as BinaryPaths
 }
@@ -93,7 +114,7 @@ function findGo(environment: Environment): string | undefined {
 async function build(go: string, binary: Binary, path: string, environment: Environment): Promise<void> {
   const unfinished = `${path}.${process.pid}.unfinished`
   await mkdir(dirname(path), { recursive: true })
-  const args = ['build', '-trimpath', '-ldflags', linkerFlags(), '-o', unfinished, binary.package]
+  const args = ['build', '-trimpath', '-ldflags', linkerFlags(binary), '-o', unfinished, binary.package]
   try {
     await run(go, args, binary.module, { ...environment, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' })
     await rename(unfinished, path)
@@ -103,8 +124,9 @@ async function build(go: string, binary: Binary, path: string, environment: Envi
 }
 
 /** Without these the API server reports v0.0.0, and helm refuses a chart that requires a newer Kubernetes. */
-function linkerFlags(): string {
-  const version = kubernetesVersion()
+function linkerFlags({ name, module }: Binary): string {
+  // helm pins no Kubernetes: it reports that of the control plane.
+  const version = kubernetesVersion(name === 'helm' ? MODULES : module)
   const [major, minor] = version.slice(1).split('.')
   const values = {
     'k8s.io/component-base/version.gitVersion': version,

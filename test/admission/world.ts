@@ -33,8 +33,18 @@ export interface World {
   request(overrides?: { namespace?: string; realm?: string; spec?: object; metadata?: object }): Promise<Stored>
 }
 
-export async function startCluster(): Promise<Cluster> {
-  const plane = await startControlPlane()
+export interface ClusterVersions {
+  /** Of the API server. */
+  kubernetes?: 'newest' | 'oldest'
+  /** With which accounts other than the administrator read and write. Default: v1alpha1. */
+  served?: 'v1alpha1' | 'v1beta1'
+}
+
+export async function startCluster({
+  kubernetes = 'newest',
+  served = 'v1alpha1',
+}: ClusterVersions = {}): Promise<Cluster> {
+  const plane = await startControlPlane({ kubernetes })
   try {
     await serveLaxVersion(plane.admin)
     await installRbac(plane.admin)
@@ -49,13 +59,28 @@ export async function startCluster(): Promise<Cluster> {
       who(name) {
         const known = accounts.get(name) ?? plane.user(name, name === 'greg' ? ['platform'] : [])
         accounts.set(name, known)
-        return known
+        return served === 'v1alpha1' ? known : throughVersion(known, served)
       },
       stop: () => plane.stop(),
     }
   } catch (error) {
     await plane.stop()
     throw error
+  }
+}
+
+/** The account, whose calls of v1alpha1 become calls of another version. */
+export function throughVersion(account: Account, version: string): Account {
+  const path = (given: string): string => given.replace(API, `/apis/realmkeeper.io/${version}`)
+  const body = (given: unknown): unknown => {
+    const { apiVersion } = Object(given)
+    if (apiVersion !== 'realmkeeper.io/v1alpha1') return given
+    return { ...Object(given), apiVersion: `realmkeeper.io/${version}` }
+  }
+  return {
+    ...account,
+    call: (method, to, given, options) => account.call(method, path(to), body(given), options),
+    do: (method, to, given, options) => account.do(method, path(to), body(given), options),
   }
 }
 

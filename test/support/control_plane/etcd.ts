@@ -11,10 +11,18 @@ export interface Etcd {
   compact(): Promise<void>
   /** Writes outside the keys of Kubernetes. Each write raises the revision. */
   write(times: number): Promise<void>
+  /** The objects under a prefix, as `/registry/realmkeeper.io/users/`. */
+  stored(prefix: string): Promise<StoredObject[]>
   /** Copies the data as they are now, and returns the path of the copy. */
   backup(): string
   /** Stops etcd, puts a copy in the place of its data, and starts etcd with it. */
   restore(copy: string): Promise<void>
+}
+
+/** An object as the API server stores it. */
+export interface StoredObject {
+  apiVersion: string
+  kind: string
 }
 
 export async function startEtcd(program: string, folder: string): Promise<Etcd> {
@@ -51,6 +59,11 @@ export async function startEtcd(program: string, folder: string): Promise<Etcd> 
       const put = { key: encoded('/others'), value: encoded('') }
       for (let time = 0; time < times; time++) await call(`${url}/v3/kv/put`, put)
     },
+    async stored(prefix) {
+      const end = prefix.slice(0, -1) + String.fromCodePoint(prefix.codePointAt(prefix.length - 1)! + 1)
+      const { kvs = [] } = await call(`${url}/v3/kv/range`, { key: encoded(prefix), range_end: encoded(end) })
+      return kvs.map(({ value }) => JSON.parse(Buffer.from(value, 'base64').toString()))
+    },
     backup() {
       const copy = `${data}-${++copies}`
       // While etcd writes nothing, its files are what a power cut would leave, from which it recovers.
@@ -74,6 +87,7 @@ export async function startEtcd(program: string, folder: string): Promise<Etcd> 
 
 interface EtcdAnswer {
   header: { revision: string }
+  kvs?: { value: string }[]
 }
 
 async function call(url: string, body: object): Promise<EtcdAnswer> {

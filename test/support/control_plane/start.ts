@@ -11,9 +11,12 @@ import type { CertificateAuthority } from './certificates.ts'
 import { freePort, startChild, untilReady } from './child.ts'
 import type { Child } from './child.ts'
 import { startEtcd } from './etcd.ts'
+import type { StoredObject } from './etcd.ts'
 import { ROOT } from '../source_files.ts'
 
 export interface ControlPlaneOptions {
+  /** The version of the API server: the newest, or the oldest that the product supports. Default: newest. */
+  kubernetes?: 'newest' | 'oldest'
   /** Starts the controller manager, for garbage collection and the deletion of namespaces. */
   controllers?: boolean
   /** Installs the CRDs of the product. Default: true. */
@@ -48,6 +51,8 @@ export interface ControlPlane {
    * Restores a copy of the data: the API server stops, etcd starts with the older data, and the API server starts again.
    */
   restore(copy: string, options?: RestoreOptions): Promise<void>
+  /** The objects that etcd holds under a prefix, as `/registry/realmkeeper.io/users/`. */
+  stored(prefix: string): Promise<StoredObject[]>
   stop(): Promise<void>
 }
 
@@ -109,7 +114,7 @@ async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOp
 
   function startApiServer(): Child {
     return startChild(
-      pathOf('kube-apiserver'),
+      pathOf(options.kubernetes === 'oldest' ? 'kube-apiserver-oldest' : 'kube-apiserver'),
       [
         `--etcd-servers=${etcd.url}`,
         '--bind-address=127.0.0.1',
@@ -209,6 +214,7 @@ async function startOnce(binaries: Partial<BinaryPaths>, options: ControlPlaneOp
       await etcd.write(writesOfOthers)
       if (restartApiServer) await start()
     },
+    stored: (prefix) => etcd.stored(prefix),
     stop,
   }
 }
