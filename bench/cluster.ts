@@ -6,7 +6,7 @@ import type { Account } from '../test/support/control_plane/account.ts'
 import { startWithBinaries } from '../test/support/control_plane/start.ts'
 import type { ControlPlane } from '../test/support/control_plane/start.ts'
 
-export const API = '/apis/realmkeeper.io/v1alpha1/namespaces/bench'
+export const API = '/apis/realmkeeper.io/v1beta1/namespaces/bench'
 export const SECRETS = '/api/v1/namespaces/bench/secrets'
 
 /** Parallel calls, as many as the operator has workers for Users. */

@@ -31,7 +31,7 @@ export function peopleOf(cluster: BenchCluster): People {
 
   const post = (kind: string, name: string, spec: object): Promise<unknown> =>
     author.do('POST', `${API}/${kind.toLowerCase()}s`, {
-      apiVersion: 'realmkeeper.io/v1alpha1',
+      apiVersion: 'realmkeeper.io/v1beta1',
       kind,
       metadata: { name },
       spec: kind === 'Realm' ? spec : { realmRef: { name: REALM }, ...spec },

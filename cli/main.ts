@@ -8,6 +8,7 @@ import { addDevCommand } from './commands/dev.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addLicenseCommand } from './commands/license.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
+import { addMigrateResourcesCommand } from './commands/migrate_resources.ts'
 import { addOperatorCommand } from './commands/operator.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addServerCommand } from './commands/server.ts'
@@ -28,6 +29,7 @@ export function commandLine(): Command {
   addServerCommand(program)
   addOperatorCommand(program)
   addMigrateCommand(program)
+  addMigrateResourcesCommand(program)
   addReleaseCommand(program)
   addLicenseCommand(program)
   addKeysCommand(program)

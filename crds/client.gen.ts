@@ -132,7 +132,7 @@ export interface ClientCondition {
 
 /** A client is an application that requests or verifies tokens of a realm. */
 export interface Client<Metadata = { name: string; namespace: string }> {
-  apiVersion: 'realmkeeper.io/v1alpha1'
+  apiVersion: 'realmkeeper.io/v1beta1'
   kind: 'Client'
   metadata: Metadata
   spec: ClientSpec

@@ -278,7 +278,7 @@ export interface RealmCondition {
 
 /** A realm is a set of users, clients and roles with its own issuer, signing keys and encryption keys. */
 export interface Realm<Metadata = { name: string; namespace: string }> {
-  apiVersion: 'realmkeeper.io/v1alpha1'
+  apiVersion: 'realmkeeper.io/v1beta1'
   kind: 'Realm'
   metadata: Metadata
   spec: RealmSpec

@@ -187,7 +187,7 @@ export interface RoleAssignmentCondition {
 
 /** A request to assign roles of a realm to a user, or to all users of the realm. Approvers record their decisions in its status. */
 export interface RoleAssignment<Metadata = { name: string; namespace: string }> {
-  apiVersion: 'realmkeeper.io/v1alpha1'
+  apiVersion: 'realmkeeper.io/v1beta1'
   kind: 'RoleAssignment'
   metadata: Metadata
   spec: RoleAssignmentSpec

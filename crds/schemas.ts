@@ -75,7 +75,7 @@ export function kindSchema(kind: string): KindSchema | undefined {
   if (known) return known
 
   const { spec } = parse(readFileSync(join(import.meta.dirname, file), 'utf8'))
-  const version = spec.versions[0]
+  const version = spec.versions.find(({ storage }: { storage: boolean }) => storage)
   const schema: KindSchema = {
     kind: spec.names.kind,
     plural: spec.names.plural,

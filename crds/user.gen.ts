@@ -77,7 +77,7 @@ export interface UserCondition {
 
 /** A user of a realm. Users log in with a password and hold roles. */
 export interface User<Metadata = { name: string; namespace: string }> {
-  apiVersion: 'realmkeeper.io/v1alpha1'
+  apiVersion: 'realmkeeper.io/v1beta1'
   kind: 'User'
   metadata: Metadata
   spec: UserSpec

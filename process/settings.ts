@@ -176,6 +176,11 @@ export const RELEASE_SETTINGS = {
   as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig'),
 }
 
+/** Configuration of `realmkeeper migrate-resources`. */
+export const MIGRATE_RESOURCES_SETTINGS = {
+  as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig'),
+}
+
 export type ServerConfig = Values<typeof SERVER_SETTINGS>
 export type OperatorConfig = Values<typeof OPERATOR_SETTINGS>
 export type DevConfig = Values<typeof DEV_SETTINGS>

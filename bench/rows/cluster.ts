@@ -193,12 +193,12 @@ interface Manifest {
 }
 
 function realm(n: number): Manifest {
-  return { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'Realm', metadata: { name: nameOfRealm(n) }, spec: {} }
+  return { apiVersion: 'realmkeeper.io/v1beta1', kind: 'Realm', metadata: { name: nameOfRealm(n) }, spec: {} }
 }
 
 function user(n: number, { username = `user-${n}` } = {}): Manifest {
   return {
-    apiVersion: 'realmkeeper.io/v1alpha1',
+    apiVersion: 'realmkeeper.io/v1beta1',
     kind: 'User',
     metadata: { name: `user-${n}` },
     spec: {

@@ -61,7 +61,7 @@ export async function hashSeconds({ duration }: BenchWorld): Promise<number> {
 
 const fileName = (dir: string, file: number): string => `${dir}/users-${String(file).padStart(3, '0')}.yaml`
 
-const REALM = `apiVersion: realmkeeper.io/v1alpha1
+const REALM = `apiVersion: realmkeeper.io/v1beta1
 kind: Realm
 metadata: {name: bench, namespace: bench}
 spec: {}
@@ -72,7 +72,7 @@ function usersFile(from: number, users: number, lastName: string): string {
 }
 
 function userManifest(n: number, lastName: string): string {
-  return `apiVersion: realmkeeper.io/v1alpha1
+  return `apiVersion: realmkeeper.io/v1beta1
 kind: User
 metadata: {name: user-${n}, namespace: bench}
 spec:

@@ -1,12 +1,12 @@
-import pLimit from 'p-limit'
 import { FINALIZER } from '../../crds/group.ts'
-import { JSON_PATCH, METADATA, METADATA_LIST } from '../../kubernetes/api_client.ts'
+import { JSON_PATCH, METADATA } from '../../kubernetes/api_client.ts'
 import type { ApiClient } from '../../kubernetes/api_client.ts'
 import { ApiError, isFailedTest, isStatus } from '../../kubernetes/api_error.ts'
 import type { ApiMetadata } from '../../kubernetes/api_object.ts'
 import { kindPath, objectPath } from '../../operator/source/cluster/api_names.ts'
 import { keyText } from '../../operator/source/resource.ts'
 import type { Kind, ResourceKey } from '../../operator/source/resource.ts'
+import { forEachObject } from '../object_pages.ts'
 
 /** The result for one kind in one namespace, or in all. */
 export interface Released {
@@ -17,13 +17,8 @@ export interface Released {
   failures: string[]
 }
 
-/** Bounds memory and the load of the API server. */
-const PAGE_SIZE = 250
-const CALLS_AT_A_TIME = 8
 /** After so many changes during a removal, the object is reported. */
 const MAX_TRIES = 5
-/** After so many lists that became too old, the command ends. */
-const MAX_LISTS = 10
 
 /**
  * Removes the finalizer of the operator from every object of a kind, page by page. A second run continues: released
@@ -38,28 +33,8 @@ export async function releaseObjects(
   mayWrite: () => void,
 ): Promise<Released> {
   const result: Released = { released: 0, disappeared: 0, failures: [] }
-  const limit = pLimit(CALLS_AT_A_TIME)
-  let next: string | undefined
-  let lists = 1
-  do {
-    const page = await listPage(next)
-    next = page.next
-    await Promise.all(page.objects.map((metadata) => limit(() => release(metadata))))
-  } while (next !== undefined)
+  await forEachObject(client, kindPath(kind, namespace), release)
   return result
-
-  async function listPage(after: string | undefined): Promise<{ objects: ApiMetadata[]; next: string | undefined }> {
-    try {
-      const query = { limit: PAGE_SIZE, continue: after }
-      const path = kindPath(kind, namespace)
-      const { items, metadata } = await client.list({ method: 'GET', path, query, accept: METADATA_LIST })
-      return { objects: items.map((item) => item.metadata), next: metadata.continue || undefined }
-    } catch (error) {
-      // The API server has forgotten the state that the pages show. The next list starts again.
-      if (!isStatus(error, 410) || after === undefined || ++lists > MAX_LISTS) throw error
-      return listPage(undefined)
-    }
-  }
 
   async function release(listed: ApiMetadata): Promise<void> {
     const key = { kind, namespace: listed.namespace ?? '', name: listed.name }

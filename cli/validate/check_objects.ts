@@ -53,8 +53,14 @@ function checkObject(manifest: Manifest): { checked: CheckedManifest; findings: 
     const message = `this rule cannot be evaluated without a cluster (${why}): ${rule}`
     return findingAt(manifest, 'note', path, message)
   })
+  const former = manifest.apiVersion === API_VERSION ? [] : [formerVersion(manifest)]
   const broken = rules.problems.map(({ path, message }) => findingAt(manifest, 'error', path, message))
-  return { checked: { ...manifest, value }, findings: [...broken, ...unevaluated] }
+  return { checked: { ...manifest, value }, findings: [...former, ...broken, ...unevaluated] }
+}
+
+function formerVersion(manifest: Manifest): Finding {
+  const message = `${manifest.apiVersion} is deprecated; write ${API_VERSION}`
+  return findingAt(manifest, 'note', ['apiVersion'], message)
 }
 
 function trapFindings(manifest: Manifest): Finding[] {

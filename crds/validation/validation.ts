@@ -1,4 +1,5 @@
 import { childSchema, isObject, isLeaf, withDefaults } from './defaulting.ts'
+import { API_VERSION, API_VERSIONS } from '../group.ts'
 import { metadataProblems } from './object_meta.ts'
 import type { Problem } from './problem.ts'
 import { KIND_NAMES, kindSchema } from '../schemas.ts'
@@ -25,7 +26,7 @@ export function defaultAndValidate(kind: string, object: unknown): Validated {
   const value: Record<string, unknown> = { ...(isObject(defaulted) && defaulted), metadata }
   const nodes = nodesOf(known.schema, value)
   const problems = [
-    ...typeMetaProblems(kind, known.apiVersion, value),
+    ...typeMetaProblems(kind, value),
     ...metadataProblems(metadata),
     ...schemaProblems(known, value),
     ...nodes.flatMap(listProblems),
@@ -34,10 +35,12 @@ export function defaultAndValidate(kind: string, object: unknown): Validated {
   return { value, problems: onePerPath(problems) }
 }
 
-function typeMetaProblems(kind: string, apiVersion: string, object: Record<string, unknown>): Problem[] {
+function typeMetaProblems(kind: string, object: Record<string, unknown>): Problem[] {
   const problems: Problem[] = []
   if (object['kind'] !== kind) problems.push({ path: ['kind'], message: `must be ${kind}` })
-  if (object['apiVersion'] !== apiVersion) problems.push({ path: ['apiVersion'], message: `must be ${apiVersion}` })
+  if (!API_VERSIONS.includes(String(object['apiVersion']))) {
+    problems.push({ path: ['apiVersion'], message: `must be ${API_VERSION}` })
+  }
   return problems
 }
 

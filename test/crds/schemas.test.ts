@@ -1,7 +1,12 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { API_VERSION, API_VERSIONS } from '../../crds/group.ts'
 import { KIND_NAMES, kindSchema } from '../../crds/schemas.ts'
 import type { StructuralSchema } from '../../crds/schemas.ts'
 import { outdatedFiles } from '../../scripts/generate.ts'
+import { ROOT } from '../support/source_files.ts'
 
 const crds = KIND_NAMES.map((kind) => kindSchema(kind)!)
 
@@ -26,6 +31,23 @@ function pathsOf(broken: (schema: StructuralSchema) => boolean): string[] {
 test('the schemas are not empty', () => {
   expect(crds.map(({ kind }) => kind)).toEqual(['Realm', 'Client', 'User', 'RoleAssignment'])
   expect(own.length).toBeGreaterThan(150)
+})
+
+test('both versions are served with one schema, and one is stored', () => {
+  for (const path of globSync('crds/*.yaml', { cwd: ROOT })) {
+    const { spec } = parse(readFileSync(join(ROOT, path), 'utf8'))
+    const [present, former, ...others] = spec.versions
+    expect(others).toEqual([])
+    expect([present, former].map(({ name }) => `${spec.group}/${name}`)).toEqual(API_VERSIONS)
+    expect([present, former].map(({ served, storage }) => ({ served, storage }))).toEqual([
+      { served: true, storage: true },
+      { served: true, storage: false },
+    ])
+    for (const member of ['schema', 'subresources', 'additionalPrinterColumns'])
+      expect(former[member]).toEqual(present[member])
+    expect(spec.conversion).toBeUndefined()
+  }
+  for (const { apiVersion } of crds) expect(apiVersion).toBe(API_VERSION)
 })
 
 test('every field is described, in a sentence', () => {

@@ -13,7 +13,7 @@ import type { Finding } from '../../../cli/validate/finding.ts'
 
 /** One document in flow style: the second line is metadata, the third spec. */
 function doc(kind: string, name: string, spec: string, namespace = 'team'): string {
-  return `{apiVersion: realmkeeper.io/v1alpha1, kind: ${kind},\nmetadata: {name: ${name}, namespace: ${namespace}},\nspec: {${spec}}}\n`
+  return `{apiVersion: realmkeeper.io/v1beta1, kind: ${kind},\nmetadata: {name: ${name}, namespace: ${namespace}},\nspec: {${spec}}}\n`
 }
 
 function core(kind: string, name: string, rest: string, namespace = 'team'): string {

@@ -32,7 +32,7 @@ function short({ file, line, column, severity, field, message }: Finding): strin
 /** A manifest of the namespace `team`; `spec` is YAML without indentation. The spec begins on line 6. */
 function manifest(kind: string, name: string, spec: string, namespace = 'team'): string {
   const indented = spec.trim().replaceAll(/^/gm, '  ')
-  return `apiVersion: realmkeeper.io/v1alpha1\nkind: ${kind}\nmetadata: {name: ${name}, namespace: ${namespace}}\n# the spec begins below\nspec:\n${indented}\n`
+  return `apiVersion: realmkeeper.io/v1beta1\nkind: ${kind}\nmetadata: {name: ${name}, namespace: ${namespace}}\n# the spec begins below\nspec:\n${indented}\n`
 }
 
 function secret(name: string, data: string, namespace = 'team'): string {
@@ -55,7 +55,7 @@ describe('files', () => {
 
   test('JSON files are read too', async () => {
     const text =
-      '{"apiVersion": "realmkeeper.io/v1alpha1", "kind": "Realm",\n "metadata": {"name": "shop"},\n "spec": {"enabled": 1}}'
+      '{"apiVersion": "realmkeeper.io/v1beta1", "kind": "Realm",\n "metadata": {"name": "shop"},\n "spec": {"enabled": 1}}'
     expect(await validate({ 'a.json': text })).toEqual(['a.json:3:22 error spec.enabled: must be a boolean'])
   })
 
@@ -124,7 +124,7 @@ describe('YAML', () => {
   })
 
   test('the items of a List are checked', async () => {
-    const text = `apiVersion: v1\nkind: List\nitems:\n  - apiVersion: realmkeeper.io/v1alpha1\n    kind: Realm\n    metadata: {name: shop}\n    spec:\n      enabled: 1\n`
+    const text = `apiVersion: v1\nkind: List\nitems:\n  - apiVersion: realmkeeper.io/v1beta1\n    kind: Realm\n    metadata: {name: shop}\n    spec:\n      enabled: 1\n`
     expect(await validate({ 'a.yaml': text })).toEqual(['a.yaml:8:16 error spec.enabled: must be a boolean'])
   })
 
@@ -213,7 +213,16 @@ describe('objects', () => {
 
   test('a misspelled group', async () => {
     expect(await validate({ 'a.yaml': realm.replace('realmkeeper', 'realmkeper') })).toEqual([
-      'a.yaml:1:13 error apiVersion: unknown group; did you mean realmkeeper.io/v1alpha1?',
+      'a.yaml:1:13 error apiVersion: unknown group; did you mean realmkeeper.io/v1beta1?',
+    ])
+  })
+
+  test('a former version is valid and noted, an unknown one is refused', async () => {
+    expect(await validate({ 'a.yaml': realm.replace('v1beta1', 'v1alpha1') })).toEqual([
+      'a.yaml:1:13 note apiVersion: realmkeeper.io/v1alpha1 is deprecated; write realmkeeper.io/v1beta1',
+    ])
+    expect(await validate({ 'a.yaml': realm.replace('v1beta1', 'v1') })).toEqual([
+      expect.stringMatching(/^a\.yaml:1:13 error apiVersion: must be realmkeeper\.io\/v1beta1/),
     ])
   })
 

@@ -42,7 +42,7 @@ export interface KindCases {
 
 export function written(kind: string, name: string, spec: object, status?: object): Written {
   return {
-    apiVersion: 'realmkeeper.io/v1alpha1',
+    apiVersion: 'realmkeeper.io/v1beta1',
     kind,
     metadata: { name, namespace: 'team' },
     spec,
@@ -78,7 +78,7 @@ export const commonInvalid: InvalidCase[] = [
     name: 'another version',
     breakIt: (o) => (o.apiVersion = 'realmkeeper.io/v1'),
     path: 'apiVersion',
-    message: /v1alpha1/,
+    message: /v1beta1/,
   },
   { name: 'another kind', breakIt: (o) => (o.kind = 'Group'), path: 'kind', message: /must be/ },
   { name: 'no name', breakIt: (o) => delete o.metadata['name'], path: 'metadata.name', message: /is required/ },

@@ -287,6 +287,6 @@ export function quickstartObjects(): [plural: string, name: string][] {
     .toSorted()
     .flatMap((file) => parseAllDocuments(readFileSync(join(QUICKSTART, file), 'utf8')).map((each) => each.toJS()))
   return documents
-    .filter(({ apiVersion }) => apiVersion === 'realmkeeper.io/v1alpha1')
+    .filter(({ apiVersion }) => String(apiVersion).startsWith('realmkeeper.io/'))
     .map(({ kind, metadata }): [string, string] => [`${String(kind).toLowerCase()}s`, metadata.name])
 }

@@ -41,17 +41,17 @@ export interface Scenario {
 }
 
 export function realm(name: string, spec: object = {}): Manifest {
-  return { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'Realm', metadata: { name, namespace: 'default' }, spec }
+  return { apiVersion: 'realmkeeper.io/v1beta1', kind: 'Realm', metadata: { name, namespace: 'default' }, spec }
 }
 
 export function user(name: string, spec: object = {}, namespace = 'default'): Manifest {
   const full = { realmRef: { name: 'acme' }, username: name, ...spec }
-  return { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'User', metadata: { name, namespace }, spec: full }
+  return { apiVersion: 'realmkeeper.io/v1beta1', kind: 'User', metadata: { name, namespace }, spec: full }
 }
 
 export function client(name: string, spec: object = {}): Manifest {
   const full = { realmRef: { name: 'acme' }, clientId: name, ...spec }
-  return { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'Client', metadata: { name, namespace: 'default' }, spec: full }
+  return { apiVersion: 'realmkeeper.io/v1beta1', kind: 'Client', metadata: { name, namespace: 'default' }, spec: full }
 }
 
 export function assignment(name: string, roles: string[] = ['reader'], more: object = {}): Manifest {
@@ -63,7 +63,7 @@ export function assignment(name: string, roles: string[] = ['reader'], more: obj
     ...more,
   }
   return {
-    apiVersion: 'realmkeeper.io/v1alpha1',
+    apiVersion: 'realmkeeper.io/v1beta1',
     kind: 'RoleAssignment',
     metadata: { name, namespace: 'default' },
     spec,

@@ -1,4 +1,4 @@
-import { API_VERSION, GROUP } from '../../../../crds/group.ts'
+import { API_VERSION, API_VERSIONS, GROUP } from '../../../../crds/group.ts'
 import { isObject } from '../../../../crds/validation/defaulting.ts'
 import { metadataProblems } from '../../../../crds/validation/object_meta.ts'
 import { KINDS } from '../../resource.ts'
@@ -63,7 +63,9 @@ export function readManifest(value: Record<string, unknown>): Manifest {
   if (apiVersion === 'v1' && kind === 'List')
     return unusable('kind', 'List is not read; write each item as a document of its own')
   if (apiVersion.split('/')[0] !== GROUP) return { type: 'ignored' }
-  if (apiVersion !== API_VERSION) return unusable('apiVersion', `this version is not known; write ${API_VERSION}`)
+  if (!API_VERSIONS.includes(apiVersion)) {
+    return unusable('apiVersion', `this version is not known; write ${API_VERSION}`)
+  }
   if (!isKind(kind)) return unusable('kind', `${GROUP} has no such kind; it has ${KINDS.join(', ')}`)
   return named(value, kind, (parts) => resourceOf(parts, kind))
 }

@@ -75,7 +75,7 @@ describe('resources of a cluster', () => {
       await Promise.all(Array.from({ length: 12 }, create))
       await world.start()
       expect(world.source().list('User')).toHaveLength(3_000)
-      const lists = world.proxy.requests.filter(({ url, isWatch }) => url.includes('/v1alpha1/users?') && !isWatch)
+      const lists = world.proxy.requests.filter(({ url, isWatch }) => url.includes('/v1beta1/users?') && !isWatch)
       expect(lists).toHaveLength(12)
       expect(lists.every(({ url }) => url.includes('limit=250'))).toBe(true)
       await plane.admin.do('DELETE', pathOf('User', 'default'))
@@ -148,7 +148,7 @@ describe('resources of a cluster', () => {
         lastTransitionTime: '2024-01-01T00:00:00Z',
       }
       const body = {
-        apiVersion: 'realmkeeper.io/v1alpha1',
+        apiVersion: 'realmkeeper.io/v1beta1',
         kind: 'User',
         metadata: {},
         status: { conditions: [foreign] },

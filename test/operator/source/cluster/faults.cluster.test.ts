@@ -15,7 +15,7 @@ import { key, realm, secret, user } from '../conformance.ts'
 import { clusterWorld, prepareWorlds } from './world.ts'
 import type { ClusterWorld } from './world.ts'
 
-const USERS = '/apis/realmkeeper.io/v1alpha1/users'
+const USERS = '/apis/realmkeeper.io/v1beta1/users'
 const alice = key('User', 'alice')
 
 describe('row 121: an API server that fails', () => {

@@ -40,10 +40,10 @@ export async function prepareWorlds({ admin }: ControlPlane): Promise<void> {
 }
 
 export const PATHS: Record<string, string> = {
-  Realm: '/apis/realmkeeper.io/v1alpha1/namespaces/NS/realms',
-  Client: '/apis/realmkeeper.io/v1alpha1/namespaces/NS/clients',
-  User: '/apis/realmkeeper.io/v1alpha1/namespaces/NS/users',
-  RoleAssignment: '/apis/realmkeeper.io/v1alpha1/namespaces/NS/roleassignments',
+  Realm: '/apis/realmkeeper.io/v1beta1/namespaces/NS/realms',
+  Client: '/apis/realmkeeper.io/v1beta1/namespaces/NS/clients',
+  User: '/apis/realmkeeper.io/v1beta1/namespaces/NS/users',
+  RoleAssignment: '/apis/realmkeeper.io/v1beta1/namespaces/NS/roleassignments',
   Secret: '/api/v1/namespaces/NS/secrets',
   Namespace: '/api/v1/namespaces',
 }

@@ -72,7 +72,7 @@ test('a Secret in a file that is broken at the start keeps its version, and no o
 })
 
 describe('each problem names its place and the remedy', () => {
-  const head = 'apiVersion: realmkeeper.io/v1alpha1\nkind: User\nmetadata: {name: carol}\n'
+  const head = 'apiVersion: realmkeeper.io/v1beta1\nkind: User\nmetadata: {name: carol}\n'
   const spec = 'spec: {realmRef: {name: acme}, username: carol'
   test.each([
     [
@@ -86,7 +86,7 @@ describe('each problem names its place and the remedy', () => {
       /:5:3: User default\/carol: spec\.username: is required/,
     ],
     ['a wrong type', `${head}${spec}, enabled: 1}\n`, /:4:\d+: User default\/carol: spec\.enabled: must be a boolean/],
-    ['no kind', 'apiVersion: realmkeeper.io/v1alpha1\nmetadata: {name: x}\n', /:1:\d+: kind: is missing/],
+    ['no kind', 'apiVersion: realmkeeper.io/v1beta1\nmetadata: {name: x}\n', /:1:\d+: kind: is missing/],
     ['no name', 'apiVersion: v1\nkind: Secret\nmetadata: {}\n', /:3:\d+: metadata\.name: is required/],
     [
       'row 91: a name that is none',
@@ -105,7 +105,7 @@ describe('each problem names its place and the remedy', () => {
     ],
     [
       'an unknown kind of ours',
-      'apiVersion: realmkeeper.io/v1alpha1\nkind: Relam\nmetadata: {name: x}\n',
+      'apiVersion: realmkeeper.io/v1beta1\nkind: Relam\nmetadata: {name: x}\n',
       /:2:7: kind: realmkeeper\.io has no such kind/,
     ],
     [

@@ -145,11 +145,11 @@ describe('what counts as a decision', () => {
 
   test('decisions on other kinds are ignored', async () => {
     const world = await directoryWorld()
-    await world.apply({ apiVersion: 'realmkeeper.io/v1alpha1', kind: 'Realm', metadata: { name: 'acme' }, spec: {} })
+    await world.apply({ apiVersion: 'realmkeeper.io/v1beta1', kind: 'Realm', metadata: { name: 'acme' }, spec: {} })
     const resource = await world.eventually(() => world.source().get(key('Realm', 'acme')))
     const observed = { observedUID: resource.metadata.uid, observedGeneration: 1, decidedBy: 'ann' }
     const condition = { type: 'Approved', status: 'True', reason: 'X', ...observed }
-    const manifest = { apiVersion: 'realmkeeper.io/v1alpha1', kind: 'Realm', metadata: { name: 'acme' }, spec: {} }
+    const manifest = { apiVersion: 'realmkeeper.io/v1beta1', kind: 'Realm', metadata: { name: 'acme' }, spec: {} }
     await world.apply({ ...manifest, status: { conditions: [condition] } })
     await world.fence()
     expect(world.source().get(key('Realm', 'acme'))?.status).toBeUndefined()

@@ -18,7 +18,7 @@ console.log('started')
 
 let edited = 0
 for (let round = 0; ; round++) {
-  const base = ['apiVersion: realmkeeper.io/v1alpha1', 'kind: User', 'metadata: {name: alice}']
+  const base = ['apiVersion: realmkeeper.io/v1beta1', 'kind: User', 'metadata: {name: alice}']
   const spec = `spec: {realmRef: {name: acme}, username: alice, firstName: "${process.pid}-${round}"}`
   if (performance.now() > edited + 80) {
     edited = performance.now()

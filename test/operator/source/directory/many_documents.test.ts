@@ -7,7 +7,7 @@ import { directoryWorld } from './world.ts'
 const COUNT = 10_000
 
 function manifest(index: number, firstName: string): string {
-  return `apiVersion: realmkeeper.io/v1alpha1
+  return `apiVersion: realmkeeper.io/v1beta1
 kind: User
 metadata: {name: user-${index}}
 spec:

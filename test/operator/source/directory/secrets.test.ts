@@ -26,7 +26,7 @@ test('a Secret of the operator is a Kubernetes manifest under secrets/<namespace
       creationTimestamp: expect.stringMatching(/Z$/),
       ownerReferences: [
         {
-          apiVersion: 'realmkeeper.io/v1alpha1',
+          apiVersion: 'realmkeeper.io/v1beta1',
           kind: 'Client',
           name: 'shop',
           uid: owner.metadata.uid,
