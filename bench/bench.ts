@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { printFigure, printHeading } from './report.ts'
 import type { Figure } from './report.ts'
 import { clusterRows } from './rows/cluster.ts'
+import { endedSessionRows } from './rows/ended_sessions.ts'
 import { equalTimeRows } from './rows/equal_time.ts'
 import { loginRows } from './rows/login.ts'
 import { memoryRows } from './rows/memory.ts'
@@ -26,6 +27,7 @@ const ROWS: Record<string, (world: BenchWorld) => Promise<Figure[]>> = {
   users: userRows,
   cluster: clusterRows,
   served: servedRows,
+  ends: endedSessionRows,
 }
 
 const { values } = parseArgs({
