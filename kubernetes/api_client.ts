@@ -5,6 +5,7 @@ import type { AccessSource } from './access.ts'
 import { ApiError, errorOfStatus, isStatus, unreachable } from './api_error.ts'
 import type { ApiList, ApiObject } from './api_object.ts'
 import type { CountCall, Verb } from './call_counter.ts'
+import type { AwaitTurn } from './call_rate.ts'
 import type { Clock } from './clock.ts'
 
 export interface ApiRequest {
@@ -37,6 +38,8 @@ export interface ApiClientOptions {
   /** Called before every attempt of a call that writes, with the call's name. Refuses the write by throwing. */
   beforeWrite?: (call: string) => void
   countCall?: CountCall | undefined
+  /** Delays the attempts of calls. By default there is no limit. */
+  awaitTurn?: AwaitTurn | undefined
   /** Until a call has been answered, or a watch is open. Default 30 s. */
   timeoutMillis?: number
   /** Bound of an answer that is read as a whole. Default 256 MiB. */
@@ -67,7 +70,7 @@ const RELOAD_MILLIS = { refused: 1_000, unreachable: 30_000 }
  * effect with the next call. README.md in this folder lists what is retried.
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { access, clock, beforeWrite, countCall, headers = {} } = options
+  const { access, clock, beforeWrite, countCall, awaitTurn, headers = {} } = options
   const { timeoutMillis = TIMEOUT_MILLIS, maxBodyBytes = MAX_BODY_BYTES } = options
   const reused = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 32, timeout: IDLE_MILLIS }
   const agents = { call: agentPair(reused), watch: agentPair({}) }
@@ -100,6 +103,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 
   async function attempt(request: ApiRequest, verb: Verb): Promise<IncomingMessage> {
     const name = nameOf(request)
+    await awaitTurn?.(request.signal)
     if (request.method !== 'GET') beforeWrite?.(name)
     const {
       url,

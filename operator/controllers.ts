@@ -9,6 +9,7 @@ import type { Dispatch } from './controller/dispatch.ts'
 import type { QueueStats } from './controller/queue.ts'
 import type { Reconciler } from './controller/reconciler.ts'
 import type { ReconcilerDeps } from './deps.ts'
+import type { Workers } from './operator_config.ts'
 import { realmReconciler } from './realm/reconciler.ts'
 import { roleAssignmentReconciler } from './role_assignment/reconciler.ts'
 import type { ListIdentities } from './rows/list_identities.ts'
@@ -24,8 +25,8 @@ import type { ResourceOf } from './view/resource_types.ts'
 import { createView } from './view/view.ts'
 
 /**
- * What the operator does, kind by kind: the reconciler, how many resources it reconciles at a time, and the relations
- * by which a change of another resource or Secret enqueues this one.
+ * What the operator does, kind by kind: the reconciler, and the relations by which a change of another resource or
+ * Secret enqueues this one.
  */
 function controllerTable(deps: ReconcilerDeps): ControllerTable {
   return {
@@ -33,25 +34,23 @@ function controllerTable(deps: ReconcilerDeps): ControllerTable {
     // claims the same name, and by Clients and RoleAssignments that count in its keys and conditions.
     Realm: {
       reconciler: realmReconciler(deps),
-      workers: 2,
       relations: (realm) => realmRelations(realm, deps.keyringNamespace),
     },
 
     // One row of `clients`, and the Secret that it generates. Enqueued by its Realm, its Secret, the Clients that it
     // names as audiences, and another Client that claims the same client id.
-    Client: { reconciler: clientReconciler(deps), workers: 4, relations: clientRelations },
+    Client: { reconciler: clientReconciler(deps), relations: clientRelations },
 
     // One row of `users`. Enqueued by its Realm, its password Secret, and another User that claims its name or subject.
-    // More workers than cores, because most of them wait for password hashes.
-    User: { reconciler: userReconciler(deps), workers: 8, relations: userRelations },
+    User: { reconciler: userReconciler(deps), relations: userRelations },
 
     // Rows of `granted_roles`. Enqueued by its Realm (roles, governance) and by the User that it names.
-    RoleAssignment: { reconciler: roleAssignmentReconciler(deps), workers: 4, relations: roleAssignmentRelations },
+    RoleAssignment: { reconciler: roleAssignmentReconciler(deps), relations: roleAssignmentRelations },
   }
 }
 
 type ControllerTable = {
-  [K in Kind]: { reconciler: Reconciler<K>; workers: number; relations: (resource: ResourceOf<K>) => Relations }
+  [K in Kind]: { reconciler: Reconciler<K>; relations: (resource: ResourceOf<K>) => Relations }
 }
 
 /** The controllers of all kinds, for one term. */
@@ -69,6 +68,8 @@ export interface StartControllersOptions {
   source: ResourceSource
   identities: ListIdentities
   deps: ReconcilerDeps
+  /** How many resources of each kind are reconciled at a time. */
+  workers: Workers
   clock: Clock
   random: () => number
   log: Logger
@@ -91,7 +92,7 @@ export function startControllers(options: StartControllersOptions): Controllers 
   })
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it ties the kind to its reconciler
   const start = <K extends Kind>(kind: K): Controller =>
-    createController(kind, table[kind].reconciler, table[kind].workers, {
+    createController(kind, table[kind].reconciler, options.workers[kind], {
       ...options,
       view,
       now: deps.store.now,

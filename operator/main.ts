@@ -10,7 +10,7 @@ import type { OperatorConfig } from '../process/settings.ts'
 import { createPool } from '../store/db.ts'
 import { createLeadership } from './leadership/leadership.ts'
 import { createOperatorMetrics } from './metrics.ts'
-import { parseAcceptEmpty, readLicenseKeys } from './operator_config.ts'
+import { parseAcceptEmpty, readLicenseKeys, workersOf } from './operator_config.ts'
 import type { ClusterSurroundings } from './source/on_cluster.ts'
 import { onDirectory, onSource } from './source/on_directory.ts'
 import type { Origin } from './source/origin.ts'
@@ -48,6 +48,7 @@ export async function runOperator(
   const { log, now, random = Math.random, clock = processClock } = surroundings
   const licenseKeys = await readLicenseKeys(config.licenseKeys)
   const acceptEmpty = parseAcceptEmpty(config.acceptEmpty)
+  const workers = workersOf(config)
   const holder = `${hostname()}-${randomBytes(4).toString('hex')}`
 
   const apiCalls = callCounter()
@@ -62,7 +63,7 @@ export async function runOperator(
     connectionString: config.databaseUrl,
     applicationName: 'realmkeeper-operator',
     // One for each worker, and two for reads.
-    maxConnections: 20,
+    maxConnections: Object.values(workers).reduce((sum, each) => sum + each, 2),
     // A load reads all rows of a table at once.
     queryTimeoutMillis: 10_000,
     onError: (error) => log.warn({ err: error }, 'a connection to PostgreSQL was lost'),
@@ -81,6 +82,7 @@ export async function runOperator(
     databaseUrl: config.databaseUrl,
     holder,
     acceptEmpty,
+    workers,
     resyncMillis: config.resyncSeconds * 1_000,
     metrics,
     clock,

@@ -2,8 +2,17 @@ import { readFileSync } from 'node:fs'
 import { importLicenseKey } from '../keyring/license.ts'
 import type { LicenseKey } from '../keyring/license.ts'
 import { PlainError } from '../process/plain_error.ts'
+import type { OperatorConfig } from '../process/settings.ts'
 import { KINDS } from './source/resource.ts'
 import type { Kind } from './source/resource.ts'
+
+/** How many resources of each kind are reconciled at a time. */
+export type Workers = Record<Kind, number>
+
+export function workersOf(config: OperatorConfig): Workers {
+  const { realmWorkers, clientWorkers, userWorkers, roleAssignmentWorkers } = config
+  return { Realm: realmWorkers, Client: clientWorkers, User: userWorkers, RoleAssignment: roleAssignmentWorkers }
+}
 
 /** The kinds in the value of `--accept-empty`. Throws PlainError. */
 export function parseAcceptEmpty(listed: string | undefined): Kind[] {

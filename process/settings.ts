@@ -49,6 +49,8 @@ const leaseName = withDefault(
   text,
   'realmkeeper-operator',
 )
+const workers = (flag: string, kind: string, fallback: number) =>
+  number(`${flag} <number>`, `${kind} that are reconciled at a time`, [1, 64], fallback)
 const failures = (flag: string, who: string, fallback: number) =>
   number(`${flag} <number>`, `limit per minute ${who}; 0 disables it`, [0, 1_000_000], fallback)
 
@@ -118,6 +120,17 @@ export const OPERATOR_SETTINGS = {
     'seconds between comparisons of every row with its resource',
     [10, 86_400],
     600,
+  ),
+  realmWorkers: workers('--realm-workers', 'Realms', 2),
+  clientWorkers: workers('--client-workers', 'Clients', 4),
+  // More than cores, because most of them wait for password hashes.
+  userWorkers: workers('--user-workers', 'Users', 8),
+  roleAssignmentWorkers: workers('--role-assignment-workers', 'RoleAssignments', 4),
+  apiRequestsPerSecond: number(
+    '--api-requests-per-second <number>',
+    'calls of the API server in a second, without those for the Lease; 0 sets no limit',
+    [0, 10_000],
+    0,
   ),
   acceptEmpty: optionalText(
     '--accept-empty <kind,…>',

@@ -14,6 +14,7 @@ import type { ReconcilerDeps } from '../deps.ts'
 import type { EnforcementCheck } from '../enforcement/enforcement_check.ts'
 import { DEVELOPMENT } from '../enforcement/approval_enforcement.ts'
 import type { OperatorMetrics } from '../metrics.ts'
+import type { Workers } from '../operator_config.ts'
 import { runKeyringRolePruning } from '../realm/keyring/keyring_role.ts'
 import { driftReport } from '../rows/drift.ts'
 import { listIdentitiesOf } from '../rows/list_identities.ts'
@@ -35,6 +36,7 @@ export interface LeadershipOptions {
   holder: string
   /** Kinds that were re-created and whose former rows the sweep may remove. */
   acceptEmpty: readonly Kind[]
+  workers: Workers
   resyncMillis: number
   metrics: OperatorMetrics
   clock: Clock
@@ -131,11 +133,11 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     const unswept = await sweepRows(sweep)
     if (signal.aborted) return
 
-    const { reconcilers } = options
+    const { reconcilers, workers } = options
     const approvalEnforcement = () => enforcement?.current() ?? DEVELOPMENT
     const secrets = origin.secrets()
     const deps = { ...reconcilers, store, rows, secrets, approvalEnforcement, metrics, reportDrift: drift.report }
-    const started = startControllers({ source, identities, deps, clock, random, log, onDeposed })
+    const started = startControllers({ source, identities, deps, workers, clock, random, log, onDeposed })
     controllers = started
     state = 'leading'
     background = [

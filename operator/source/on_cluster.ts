@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { createApiClient } from '../../kubernetes/api_client.ts'
+import { callRate } from '../../kubernetes/call_rate.ts'
 import { isStatus } from '../../kubernetes/api_error.ts'
 import type { CountCall } from '../../kubernetes/call_counter.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
@@ -40,7 +41,10 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
 
   let election: Election | undefined
   const beforeWrite = onlyWhile(() => election?.isLeading() === true)
-  const client = createApiClient({ access, beforeWrite, clock, countCall })
+  const { apiRequestsPerSecond } = config
+  const awaitTurn = apiRequestsPerSecond > 0 ? callRate(apiRequestsPerSecond, clock) : undefined
+  const client = createApiClient({ access, beforeWrite, clock, countCall, awaitTurn })
+  // Calls about the Lease do not wait for their turn: a late renewal ends the term.
   const leaseCalls = createApiClient({ access, clock, countCall, timeoutMillis: LEASE_TIMEOUT_MILLIS })
   const source = clusterSource({
     client,

@@ -62,7 +62,12 @@ describe('the chart', () => {
     const manifests = await render({
       watchNamespaces: ['acme', 'globex'],
       licenseKeys: { existingConfigMap: 'keys' },
-      operator: { trustExistingDecisions: true, acceptEmpty: ['User', 'Client'] },
+      operator: {
+        trustExistingDecisions: true,
+        acceptEmpty: ['User', 'Client'],
+        workers: { users: 16 },
+        apiRequestsPerSecond: 50,
+      },
       server: { trustedProxies: ['10.0.0.0/8', 'fd00::/8'] },
     })
     const operator = environmentOf(find(manifests, 'Deployment', 'realmkeeper-operator'))
@@ -76,6 +81,11 @@ describe('the chart', () => {
       requireApprovalEnforcement: true,
       trustExistingDecisions: true,
       acceptEmpty: 'User,Client',
+      realmWorkers: 2,
+      clientWorkers: 4,
+      userWorkers: 16,
+      roleAssignmentWorkers: 4,
+      apiRequestsPerSecond: 50,
       healthPort: 9001,
     })
     const server = environmentOf(find(manifests, 'Deployment', 'realmkeeper-server'))

@@ -28,6 +28,11 @@ test('defaults are those of the protocol', () => {
   expect(configFrom(OPERATOR_SETTINGS, REQUIRED)).toMatchObject({
     healthPort: 9001,
     requireApprovalEnforcement: false,
+    realmWorkers: 2,
+    clientWorkers: 4,
+    userWorkers: 8,
+    roleAssignmentWorkers: 4,
+    apiRequestsPerSecond: 0,
   })
 })
 
@@ -131,4 +136,12 @@ test('a pod knows where its API server is', () => {
     port: '443',
   })
   expect(apiServerOfPod({ KUBERNETES_SERVICE_HOST: '10.0.0.1' })).toBeUndefined()
+})
+
+test.each([
+  ['--user-workers', '0', 'must be a whole number from 1 to 64, not "0"'],
+  ['--realm-workers', '65', 'must be a whole number from 1 to 64, not "65"'],
+  ['--api-requests-per-second', '-1', 'must be a whole number from 0 to 10000, not "-1"'],
+])('%s %s is refused', (flag, value, problem) => {
+  expect(() => configFrom(OPERATOR_SETTINGS, [...REQUIRED, `${flag}=${value}`])).toThrow(`${flag} ${problem}`)
 })

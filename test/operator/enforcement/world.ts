@@ -120,6 +120,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
       databaseUrl: database.url,
       holder: 'test',
       acceptEmpty: [],
+      workers: { Realm: 2, Client: 4, User: 8, RoleAssignment: 4 },
       resyncMillis: 600_000,
       metrics,
       clock: processClock,
