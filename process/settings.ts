@@ -113,7 +113,7 @@ export const OPERATOR_SETTINGS = {
   ),
   trustExistingDecisions: toggle(
     '--trust-existing-decisions',
-    'when nothing is recorded about the admission policies yet: count decisions made before that record',
+    'when nothing is recorded about the admission policies yet: count requests and decisions made before that record',
   ),
   resyncSeconds: number(
     '--resync-seconds <number>',

@@ -10,6 +10,7 @@ import type { StatusDecision } from '../../operator/role_assignment/status_decis
 import { isClaim, writerKeys } from '../../operator/role_assignment/writers.ts'
 import type { StoredResource } from '../../operator/source/directory/state/stored_object.ts'
 import { printable } from '../../process/printable.ts'
+import { enforcementOf, whyNoneCounts } from './counted_by_operator.ts'
 
 /** One RoleAssignment, as `pending` and `show` print it. Texts of others are one printable line each. */
 export interface AssignmentRow {
@@ -47,6 +48,8 @@ export interface AssignmentRow {
     /** Why it does not count. */
     notCounted?: string
   }[]
+  /** Why no approval of this generation counts. */
+  noneCounts?: string
   /** As the operator counts. */
   quorum: { approved: number; required: number }
   /** `waiting` until the operator concludes. */
@@ -127,6 +130,7 @@ export function assignmentRow(assignment: AssignmentObject, findRealm: RealmLook
         ...(notCounted !== undefined && { notCounted }),
       }
     }),
+    ...(count.noneCounts !== undefined && { noneCounts: count.noneCounts }),
     quorum: {
       approved: count.approvers.length,
       required: request?.requiredApprovals ?? quorumOf(realmObject?.spec.identityGovernance ?? {}, spec),
@@ -212,29 +216,7 @@ function countDecisions(
     if (noneCounts) return noneCounts
     return uncounted.get(key) ?? 'the operator has not checked it yet'
   }
-  return { approvers, whyNotCounted }
-}
-
-/** Why no approval of this generation counts; undefined when approvals count. */
-function whyNoneCounts(granted: Granted | undefined, generation: number): string | undefined {
-  if (granted?.resolvedAt !== undefined && granted.generation === generation) return granted.startsOver
-  // The cluster was restored from a backup, and the operator has seen a later generation.
-  return granted && granted.generation > generation ? 'DecisionUnproven' : undefined
-}
-
-/** The reasons of Ready with which the operator reports a count of approvals in a gap without required enforcement. */
-const COUNTED_IN_GAP = new Set(['PendingApproval', 'QuorumNotReached', 'DecidedTooEarly'])
-
-/**
- * In a gap, the operator marks unproven approvals in `status.granted`. Where enforcement is not required, it counts them
- * as long as the gap lasts; where it is required, it says ApprovalNotEnforced. Another reason (a role is missing, the
- * request has expired) does not tell which of the two applies: then marked approvals do not count.
- */
-function enforcementOf(realm: RealmObject | undefined, ready: { reason: string } | undefined): Enforcement {
-  const condition = realm?.status?.conditions?.find(({ type }) => type === 'ApprovalEnforced')
-  const isGap = condition?.status === 'False' && !['Development', 'Unchecked'].includes(condition.reason)
-  if (isGap && ready && COUNTED_IN_GAP.has(ready.reason)) return { mode: 'gap', required: false }
-  return { mode: condition?.reason === 'Unchecked' ? 'unchecked' : 'enforced', required: true }
+  return { approvers, whyNotCounted, noneCounts }
 }
 
 /** Whether `pending` lists a RoleAssignment. */

@@ -75,7 +75,8 @@ function hasDecided({ decisions }: Snapshot, { userName, decision }: Decision): 
 /** Refuses an approval without effect: only an edit of the spec opens a decided assignment again. Throws PlainError. */
 function refuseIneffective({ row, decisions }: Snapshot): void {
   const denied = decisions.find(({ decision }) => decision === 'Denied')
-  const isFinal = row.state === 'expired' || FINAL_REASONS.has(row.ready?.reason ?? '')
+  const isVoid = row.state === 'waiting' && row.noneCounts !== undefined
+  const isFinal = isVoid || row.state === 'expired' || FINAL_REASONS.has(row.ready?.reason ?? '')
   if (!denied && !isFinal) return
   const why = denied ? `denied by ${printable(denied.approver)}` : `${row.ready?.reason}: ${row.ready?.message}`
   throw new PlainError(`${nameOf(row)} is not approved (${why}); only an edit of its spec opens it again`)

@@ -143,6 +143,12 @@ const rows: Row[] = [
     0,
     'SubjectReplaced',
   ],
+  [
+    'an approval of a spec that may have been written in a gap',
+    (w) => ((w.spec = 'unproven'), approve(w, 'bob')),
+    0,
+    'DecisionUnproven',
+  ],
 ]
 
 describe('the CLI counts approvals as the operator does', () => {

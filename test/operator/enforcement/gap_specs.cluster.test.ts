@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
+import { MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
 import { eventually } from '../operator_under_test.ts'
 import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
@@ -94,7 +95,9 @@ describe('row 138: a request that was written while the admission policies were 
     await world.untilSaid(name, 'DecisionUnproven')
 
     await expect(world.edit(name, { as: frank })).rejects.toThrow('spec.requestedBy must be frank')
-    await world.edit(name, { as: frank, spec: { requestedBy: 'frank' } })
+    const { spec } = await world.read(name)
+    // Carol counts as a former requester: admission cannot know that she wrote nothing.
+    await world.edit(name, { as: frank, spec: { requestedBy: 'frank', formerRequesters: [spec.requestedBy] } })
     await world.untilSaid(name, 'PendingApproval')
     await expect(world.approve(name, frank)).rejects.toThrow('frank')
     await world.approve(name, ann)
@@ -207,5 +210,77 @@ describe('row 138: a request that was written while the admission policies were 
     await world.untilSaid('early', 'PendingApproval')
     await world.approve('early', ann)
     await world.untilSaid('early', 'Granted')
+  })
+
+  /** Frank tries all he can, as fast as he can, until the returned function is called. */
+  function keepForging(names: readonly string[]): () => Promise<number> {
+    const over = new AbortController()
+    let admitted = 0
+    const attempt = (write: Promise<unknown>): Promise<unknown> =>
+      write.then(
+        () => (admitted += 1),
+        () => undefined,
+      )
+    const loops = names.map(async (name) => {
+      while (!over.signal.aborted) {
+        await attempt(forge(name))
+        await attempt(world.edit(name, { as: frank, spec: { requestedBy: 'carol', reason: `${Math.random()}` } }))
+        await attempt(world.approve(name, frank))
+      }
+    })
+    return async () => {
+      over.abort()
+      await Promise.all(loops)
+      return admitted
+    }
+  }
+
+  test('created, edited and approved without a pause, while policies go and return and the operator restarts', async () => {
+    await world.createRealm()
+    const names = ['one', 'two', 'three']
+    const stopForging = keepForging(names)
+    await removePolicies(plane.admin)
+    await eventually(() => world.read('one'))
+    await installPolicies(plane.admin)
+    await untilGap()
+    await running.stop()
+    running = await world.start()
+    await untilEnforced()
+    // A gap of a moment: as short as the API server permits.
+    await removePolicies(plane.admin)
+    await installPolicies(plane.admin)
+    await untilGap()
+    await untilEnforced()
+    for (const name of names) await world.untilSaid(name, 'DecisionUnproven')
+    expect(await stopForging()).toBeGreaterThan(names.length)
+
+    for (const name of names) await world.untilSaid(name, 'DecisionUnproven')
+    expect(await world.granted()).toEqual([])
+    expect(await world.recorded()).toEqual([])
+    const { rows } = await world.database.pool.query(`select 1 from audit where action = 'roles_granted'`)
+    expect(rows).toEqual([])
+  })
+
+  test('with a forged status that says it was proven and granted', async () => {
+    await world.createRealm()
+    await inGap(async () => {
+      await forge('forged')
+      const { metadata, spec } = await world.read('forged')
+      const realm = await plane.admin.do(
+        'GET',
+        `/apis/realmkeeper.io/v1alpha1/namespaces/${metadata.namespace}/realms/${metadata.namespace}`,
+      )
+      const request = {
+        realmUID: realm.metadata.uid,
+        roles: spec.roles,
+        requiredApprovals: 1,
+        resolvedAt: '2026-01-01T00:00:00Z',
+      }
+      const serving = { ...request, generation: 1, grantedAt: request.resolvedAt, governed: true, approvers: ['ann'] }
+      const granted = { ...request, generation: 1, listedRoles: spec.roles, serving }
+      const path = `/apis/realmkeeper.io/v1alpha1/namespaces/${metadata.namespace}/roleassignments/forged/status`
+      await frank.do('PATCH', path, { status: { granted } }, { contentType: MERGE_PATCH })
+    })
+    await expectUnproven('forged')
   })
 })

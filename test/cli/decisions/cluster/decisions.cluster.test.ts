@@ -326,6 +326,14 @@ describe('decisions in a cluster', () => {
     expect(late.stderr).toContain('team/late is not approved (Expired: no decision was made in time); only an edit')
     expect((await world.as(world.ann, ['pending', ...HERE])).stdout).not.toContain('late')
 
+    const unproven = { reason: 'DecisionUnproven', message: 'written while the policies were not in force' }
+    await world.resolve('late', unproven, { startsOver: 'DecisionUnproven' })
+    const early = await world.as(world.ann, ['approve', 'late', ...HERE])
+    expect(early.stderr).toContain('team/late is not approved (DecisionUnproven: written while the policies were not')
+    // Approvals of others may be unproven while further ones count.
+    await world.resolve('late', unproven)
+    expect(await world.as(world.ann, ['approve', 'late', ...HERE, '--no-wait'])).toMatchObject({ code: 0 })
+
     await world.request('late', { roles: ['writer'], resolved: false })
     expect((await world.as(world.ann, ['pending', ...HERE])).stdout).toMatch(/ late .* not reconciled yet$/m)
     await world.resolve('late')

@@ -28,7 +28,7 @@ export interface DecisionsWorld {
   /** Writes a request, by default in the author's own name, and what the operator remembers of it. */
   request(name: string, options?: RequestOptions): Promise<void>
   /** Plays the operator: the generation that is stored now resolves, and Ready is as given. */
-  resolve(name: string, ready?: { status?: string; reason: string; message: string }): Promise<void>
+  resolve(name: string, ready?: { status?: string; reason: string; message: string }, granted?: object): Promise<void>
   read(name: string): Promise<StoredAssignment>
 }
 
@@ -78,7 +78,7 @@ export async function decisionsWorld(): Promise<DecisionsWorld> {
       if (resolved) await world.resolve(name)
     },
 
-    async resolve(name, ready = { reason: 'PendingApproval', message: '0 of 2 approvals' }) {
+    async resolve(name, ready = { reason: 'PendingApproval', message: '0 of 2 approvals' }, more = {}) {
       const { metadata, spec } = await admin.do('GET', pathOf('roleassignments', name))
       const { generation } = metadata
       const resolvedAt = new Date().toISOString()
@@ -91,6 +91,7 @@ export async function decisionsWorld(): Promise<DecisionsWorld> {
         roles: spec.roles,
         requiredApprovals: 2,
         resolvedAt,
+        ...more,
       }
       const times = { observedGeneration: generation, lastTransitionTime: resolvedAt }
       const conditions = [{ type: 'Ready', status: 'False', ...ready, ...times }]
