@@ -1,9 +1,10 @@
 import type { PasswordHashing } from './realms.ts'
 
-/** The bounds of the Realm's schema: a hash that needs 2 GiB must not block all logins. */
+/** The bounds of the Realm's schema: what two hashes at a time may take of a process with 512 MiB. */
 const LEAST: PasswordHashing = { memoryKiB: 1_024, iterations: 1, parallelism: 1 }
-const MOST: PasswordHashing = { memoryKiB: 262_144, iterations: 64, parallelism: 8 }
-const MOST_WORK = 2_097_152
+export const MOST: PasswordHashing = { memoryKiB: 65_536, iterations: 64, parallelism: 8 }
+/** KiB times passes: a quarter of a second of one core. */
+export const MOST_WORK = 524_288
 
 // Implementations differ in the order of the parameters.
 const PHC =
@@ -26,6 +27,19 @@ export function hashParameters(stored: string): PasswordHashing | undefined {
     isWithin(parallelism, LEAST.parallelism, MOST.parallelism) &&
     memoryKiB * iterations <= MOST_WORK
   return isBounded ? { memoryKiB, iterations, parallelism } : undefined
+}
+
+/**
+ * These parameters, lowered to the bounds. A Realm may exceed them that was stored under the wider bounds of a former
+ * version, because the API server does not validate again what an update leaves alone.
+ */
+export function withinBounds({ memoryKiB, iterations, parallelism }: PasswordHashing): PasswordHashing {
+  const memory = Math.min(memoryKiB, MOST.memoryKiB)
+  return {
+    memoryKiB: memory,
+    iterations: Math.min(iterations, Math.max(1, Math.floor(MOST_WORK / memory))),
+    parallelism: Math.min(parallelism, MOST.parallelism),
+  }
 }
 
 function isWithin(value: number, least: number, most: number): boolean {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { pause } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
-import { releaseMemory } from '../../process/release_memory.ts'
+import { releaseMemory } from './release_memory.ts'
 import { Deposed } from '../../store/operator/epoch.ts'
 import type { Controllers } from '../controllers.ts'
 import type { DriftReport } from '../rows/drift.ts'

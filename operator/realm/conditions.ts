@@ -1,3 +1,4 @@
+import { withinBounds } from '../../store/password_hash.ts'
 import { REALM_ADMIN_ROLE } from '../../store/realms.ts'
 import type { EncryptionPreconditions } from '../../store/realms.ts'
 import type { LicenseState } from './license.ts'
@@ -78,4 +79,15 @@ export function encryptionCondition(preconditionStates: ConditionState[], facts:
 
 function no(reason: string, message: string): ConditionState {
   return falseCondition('FieldEncryptionReady', reason, message)
+}
+
+/** None where the parameters are within the bounds of this version; a Realm stored by a former version may exceed them. */
+export function hashingConditions({ spec }: RealmResource): ConditionState[] {
+  const { memoryKiB, iterations, parallelism } = spec.passwordHashing
+  const used = withinBounds(spec.passwordHashing)
+  if (used.memoryKiB === memoryKiB && used.iterations === iterations && used.parallelism === parallelism) return []
+  const message =
+    'spec.passwordHashing needs more memory or time than a process may use for one hash: passwords are hashed with ' +
+    `memoryKiB ${used.memoryKiB}, iterations ${used.iterations}, parallelism ${used.parallelism}`
+  return [falseCondition('PasswordHashingWithinBounds', 'Lowered', message)]
 }

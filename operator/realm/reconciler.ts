@@ -1,6 +1,7 @@
 import type { RealmStatus } from '../../crds/realm.gen.ts'
 import { issuerOf } from '../../process/issuer.ts'
 import { findKeyringRecord } from '../../store/keyring_records.ts'
+import { withinBounds } from '../../store/password_hash.ts'
 import { findRealm } from '../../store/realms.ts'
 import { findDefaultRoles, realmAdminUntil } from '../../store/role_assignments.ts'
 import type { EncryptionField, EncryptionPreconditions, RealmRow } from '../../store/realms.ts'
@@ -15,7 +16,7 @@ import { relation } from '../view/relations.ts'
 import { pathOf, realmName } from '../view/resource_types.ts'
 import type { RealmResource } from '../view/resource_types.ts'
 import type { View } from '../view/view.ts'
-import { encryptionCondition, preconditionConditions, preconditions } from './conditions.ts'
+import { encryptionCondition, hashingConditions, preconditionConditions, preconditions } from './conditions.ts'
 import { fieldsPaired, fieldStatus, pairOf, specFields } from './fields.ts'
 import { isLeaving, nameTaken, ownerOf, recordTransfer } from './keyring/keyring_owner.ts'
 import { keyringSpec } from './keyring/keyring_spec.ts'
@@ -72,6 +73,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
         keys,
         ...preconditionStates,
         enforcementCondition(deps.approvalEnforcement()),
+        ...hashingConditions(realm),
         encryptionCondition(preconditionStates, {
           wanted: wanted.length,
           refused: keyring.fields.refused,
@@ -185,7 +187,7 @@ function desiredRow(
     displayName: spec.displayName ?? null,
     tokens: spec.tokens,
     bruteForce: spec.bruteForceProtection,
-    passwordHashing: spec.passwordHashing,
+    passwordHashing: withinBounds(spec.passwordHashing),
     roles: (spec.roles ?? []).map((role) => ({ name: role.name, composites: role.composites ?? [] })),
     fields,
     encryption,

@@ -1,8 +1,8 @@
 import { findUserByUid } from '../../store/users.ts'
 import type { ReconcilerDeps } from '../deps.ts'
-import { hashParameters } from '../../store/password_hash.ts'
 import { referencedValue, secretText, sourceText, unusableValue } from '../view/referenced_secret.ts'
 import type { UnusableValue } from '../view/referenced_secret.ts'
+import { realmName } from '../view/resource_types.ts'
 import type { RealmResource, UserResource } from '../view/resource_types.ts'
 import type { PasswordState } from '../rows/row_digest.ts'
 import type { KnownUser } from '../rows/rows.ts'
@@ -57,16 +57,12 @@ export async function resolvePassword(
   const source = `${sourceText(value.version, ref.key)}${read.newlineDropped ? NEWLINE_DROPPED : ''}`
   if (known?.hasUsableHash) {
     const present = await findUserByUid(store.db, known.realm, known.resourceUid)
-    if (
-      present?.passwordHash &&
-      hashParameters(present.passwordHash) !== undefined &&
-      (await passwords.matches(present.passwordHash, read.value))
-    ) {
+    if (present?.passwordHash && (await passwords.matches(known.realm, present.passwordHash, read.value))) {
       rows.users.amend({ ...known, mustVerify: false })
       return { ...unchanged(known), source }
     }
   }
-  const passwordHash = await passwords.hash(read.value, realm.spec.passwordHashing)
+  const passwordHash = await passwords.hash(realmName(realm), read.value, realm.spec.passwordHashing)
   return { source, state: 'usable', write: { passwordHash, passwordChanged: known?.hasUsableHash === true } }
 }
 

@@ -1,22 +1,38 @@
 import { availableParallelism } from 'node:os'
 import argon2 from 'argon2'
-import pLimit from 'p-limit'
+import { createFairLimit, memoryForHashes } from '../../process/fair_limit.ts'
+import type { Cost } from '../../process/fair_limit.ts'
+import { hashParameters, MOST, withinBounds } from '../../store/password_hash.ts'
 import type { PasswordHashing } from '../../store/realms.ts'
 
 export interface PasswordHasher {
-  /** An argon2id hash in PHC format. */
-  hash(password: string, parameters: PasswordHashing): Promise<string>
-  matches(hash: string, password: string): Promise<boolean>
+  /** An argon2id hash in PHC format, with these parameters lowered to the bounds of this version. */
+  hash(realm: string, password: string, parameters: PasswordHashing): Promise<string>
+  /** False also for a hash that `hashParameters` refuses. */
+  matches(realm: string, hash: string, password: string): Promise<boolean>
 }
 
-/** Runs at most `concurrency` hashes at a time, one per core by default: more at once take longer in total. */
+/**
+ * Bounds the hashes that run at a time, by memory and by count (one for each core: more at once take longer in total),
+ * and takes them from the realms in turn.
+ */
 export function passwordHasher(concurrency = availableParallelism()): PasswordHasher {
-  const limit = pLimit(concurrency)
+  const limit = createFairLimit({ count: concurrency, memoryKiB: memoryForHashes(MOST.memoryKiB) })
   return {
-    hash: (password, { memoryKiB, iterations, parallelism }) =>
-      limit(() =>
-        argon2.hash(password, { type: argon2.argon2id, memoryCost: memoryKiB, timeCost: iterations, parallelism }),
-      ),
-    matches: (hash, password) => limit(() => argon2.verify(hash, password)),
+    hash(realm, password, parameters) {
+      const used = withinBounds(parameters)
+      const { memoryKiB: memoryCost, iterations: timeCost, parallelism } = used
+      return limit.run(realm, costOf(used), () =>
+        argon2.hash(password, { type: argon2.argon2id, memoryCost, timeCost, parallelism }),
+      )
+    },
+    async matches(realm, hash, password) {
+      const parameters = hashParameters(hash)
+      return parameters !== undefined && limit.run(realm, costOf(parameters), () => argon2.verify(hash, password))
+    },
   }
+}
+
+function costOf({ memoryKiB, iterations }: PasswordHashing): Cost {
+  return { memoryKiB, work: memoryKiB * iterations }
 }

@@ -113,7 +113,7 @@ async function provePassword({ realm, parameters }: PasswordRequest, deps: Deps)
     throw badCredentials('over-long user name or password')
   }
   // Reserved first: a login that is refused for lack of time must not count as a failure of the name.
-  const check = deps.passwords.enter(realm.row.passwordHashing)
+  const check = deps.passwords.enter(realm.name, realm.row.passwordHashing)
   try {
     const user = await checkPassword(check, realm, parameters, deps)
     renewHash(user, password, realm, deps)
@@ -163,7 +163,7 @@ function renewHash(
 ): void {
   if (passwordHash === null) return
   const renew = async (): Promise<void> => {
-    const renewed = await passwords.renew(passwordHash, password, row.passwordHashing)
+    const renewed = await passwords.renew(realm, passwordHash, password, row.passwordHashing)
     if (renewed !== undefined) await renewPasswordHash(pool, { realm, subject, passwordHash }, renewed)
   }
   renew().catch((error: unknown) => log.warn({ err: error, realm, subject }, 'a password hash was not renewed'))

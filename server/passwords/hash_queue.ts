@@ -1,11 +1,11 @@
-import pLimit from 'p-limit'
+import { createFairLimit } from '../../process/fair_limit.ts'
 import type { PasswordHashing } from '../../store/realms.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 
 /** A reserved place in the queue. */
 export interface Reservation {
-  /** Runs `work` when the queue reaches it. Call it once at most. */
-  run<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Runs `work` when the queue reaches it. Call it once at most. `cost` replaces the one that was entered. */
+  run<Result>(work: () => Promise<Result>, cost?: PasswordHashing): Promise<Result>
   /** Gives up the place unless `run` was called. */
   leave(): void
 }
@@ -13,11 +13,19 @@ export interface Reservation {
 export interface HashQueue {
   /**
    * Reserves a place before any other work for the request, so that a refused request costs nothing.
-   * @throws OAuthError 503 when more than the bound of work waits
+   * @throws OAuthError 503 when too much work of this realm would wait
    */
-  enter(cost: PasswordHashing): Reservation
+  enter(realm: string, cost: PasswordHashing): Reservation
   /** How many places are reserved or in use. */
   length(): number
+}
+
+export interface HashQueueOptions {
+  /** How many hashes run at a time. */
+  concurrency: number
+  /** The memory that they use together. */
+  memoryKiB: number
+  maxSeconds: number
 }
 
 /** The initial estimate for one pass over one KiB; each hash corrects it. */
@@ -26,14 +34,16 @@ const INITIAL_SECONDS_PER_UNIT = 5e-7
 const NEWEST = 0.1
 
 /**
- * Runs `concurrency` hashes at a time, in order: more than one for each core makes all of them slower. Refuses a hash
- * when the waiting ones would take more than `maxSeconds`, estimated from the latest hashes.
+ * Runs a bounded number of hashes at a time, more than one for each core makes all of them slower, and takes them from
+ * the realms in turn. Refuses a hash when the ones before it would take more than `maxSeconds`, estimated from the latest
+ * hashes: those of its realm, and as many of each other realm.
  */
-export function createHashQueue({ concurrency, maxSeconds }: { concurrency: number; maxSeconds: number }): HashQueue {
-  const limit = pLimit(concurrency)
+export function createHashQueue({ concurrency, memoryKiB, maxSeconds }: HashQueueOptions): HashQueue {
+  const limit = createFairLimit({ count: concurrency, memoryKiB })
+  /** Reserved work by realm: KiB times passes. */
+  const reserved = new Map<string, number>()
   let secondsPerUnit = INITIAL_SECONDS_PER_UNIT
-  let unitsAhead = 0
-  let reserved = 0
+  let places = 0
 
   async function measured<Result>(units: number, work: () => Promise<Result>): Promise<Result> {
     const start = performance.now()
@@ -45,30 +55,41 @@ export function createHashQueue({ concurrency, maxSeconds }: { concurrency: numb
     }
   }
 
+  /** The work that ends before a hash of this realm does. */
+  function unitsUntil(realm: string, units: number): number {
+    const own = (reserved.get(realm) ?? 0) + units
+    let all = own
+    for (const [other, theirs] of reserved) if (other !== realm) all += Math.min(theirs, own)
+    return all
+  }
+
   return {
-    length: () => reserved,
-    enter({ memoryKiB, iterations }) {
-      const units = memoryKiB * iterations
-      const seconds = ((unitsAhead + units) * secondsPerUnit) / concurrency
-      // An empty queue accepts a hash of any cost.
-      if (reserved > 0 && seconds > maxSeconds) throw queueFull(maxSeconds)
-      unitsAhead += units
-      reserved += 1
+    length: () => places,
+    enter(realm, cost) {
+      const units = cost.memoryKiB * cost.iterations
+      const seconds = (unitsUntil(realm, units) * secondsPerUnit) / concurrency
+      // A realm without waiting work may enter a hash of any cost.
+      if (reserved.has(realm) && seconds > maxSeconds) throw queueFull(maxSeconds)
+      reserved.set(realm, (reserved.get(realm) ?? 0) + units)
+      places += 1
       let isUsed = false
       let isReserved = true
       const release = (): void => {
         if (!isReserved) return
         isReserved = false
-        unitsAhead -= units
-        reserved -= 1
+        places -= 1
+        const rest = (reserved.get(realm) ?? 0) - units
+        if (rest > 0) reserved.set(realm, rest)
+        else reserved.delete(realm)
       }
       return {
         leave() {
           if (!isUsed) release()
         },
-        run(work) {
+        run(work, { memoryKiB, iterations } = cost) {
           isUsed = true
-          return limit(() => measured(units, work)).finally(release)
+          const taken = memoryKiB * iterations
+          return limit.run(realm, { memoryKiB, work: taken }, () => measured(taken, work)).finally(release)
         },
       }
     },

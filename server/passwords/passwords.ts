@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import argon2 from 'argon2'
 import type { Logger } from 'pino'
 import type { PasswordHashing } from '../../store/realms.ts'
-import { hashParameters } from '../../store/password_hash.ts'
+import { memoryForHashes } from '../../process/fair_limit.ts'
+import { hashParameters, MOST } from '../../store/password_hash.ts'
 import { createHashQueue } from './hash_queue.ts'
 
 /** The check of one password, with a place in the queue. */
@@ -18,9 +19,9 @@ export interface PasswordCheck {
 
 export interface Passwords {
   /** Reserves a place in the queue. @throws OAuthError 503 when too many hashes wait */
-  enter(parameters: PasswordHashing): PasswordCheck
+  enter(realm: string, parameters: PasswordHashing): PasswordCheck
   /** A new hash when `stored` has other parameters than these; undefined when it has them or too many hashes wait. */
-  renew(stored: string, password: string, parameters: PasswordHashing): Promise<string | undefined>
+  renew(realm: string, stored: string, password: string, parameters: PasswordHashing): Promise<string | undefined>
   /** How many checks wait or run. */
   length: () => number
 }
@@ -37,7 +38,8 @@ export function hashConcurrency(cores: number, poolThreads: number): number {
 
 /** Checks passwords of logins: argon2id, compared in NFC, `concurrency` at a time. */
 export function createPasswords({ concurrency, log }: { concurrency: number; log: Logger }): Passwords {
-  const queue = createHashQueue({ concurrency, maxSeconds: MAX_WAIT_SECONDS })
+  const memoryKiB = memoryForHashes(MOST.memoryKiB)
+  const queue = createHashQueue({ concurrency, memoryKiB, maxSeconds: MAX_WAIT_SECONDS })
 
   async function compute(stored: string, password: string): Promise<boolean> {
     try {
@@ -50,28 +52,29 @@ export function createPasswords({ concurrency, log }: { concurrency: number; log
 
   return {
     length: () => queue.length(),
-    enter(parameters) {
-      const reservation = queue.enter(parameters)
+    enter(realm, parameters) {
+      const reservation = queue.enter(realm, parameters)
       return {
         leave: () => reservation.leave(),
         async verify(stored, password) {
-          const isUsable = typeof stored === 'string' && hashParameters(stored) !== undefined
-          if (typeof stored === 'string' && !isUsable) {
+          const cost = typeof stored === 'string' ? hashParameters(stored) : undefined
+          if (typeof stored === 'string' && !cost) {
             log.error('a stored password hash is damaged or exceeds the allowed parameters: its user cannot log in')
           }
-          const isRight = await reservation.run(() => compute(isUsable ? stored : dummyHash(parameters), password))
-          return isUsable && isRight
+          const hash = typeof stored === 'string' && cost ? stored : dummyHash(parameters)
+          const isRight = await reservation.run(() => compute(hash, password), cost ?? parameters)
+          return cost !== undefined && isRight
         },
       }
     },
-    async renew(stored, password, parameters) {
+    async renew(realm, stored, password, parameters) {
       const { memoryKiB: memoryCost, iterations: timeCost, parallelism } = parameters
       const cost = { memoryCost, timeCost, parallelism }
       if (!hashParameters(stored) || !argon2.needsRehash(stored, cost)) return undefined
       const hash = (): Promise<string> =>
         argon2.hash(password.normalize('NFC'), { type: argon2.argon2id, ...cost, hashLength: 32 })
       try {
-        return await queue.enter(parameters).run(hash)
+        return await queue.enter(realm, parameters).run(hash)
       } catch {
         // The next login tries again.
         return undefined

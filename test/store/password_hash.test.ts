@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hashParameters } from '../../store/password_hash.ts'
+import { hashParameters, withinBounds } from '../../store/password_hash.ts'
 
 const SALT_AND_HASH = '$c2FsdHNhbHRzYWx0c2Fs$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g'
 
@@ -18,4 +18,21 @@ test.each([
   ['of no lane', `$argon2id$v=19$m=7168,t=5,p=0${SALT_AND_HASH}`, false],
 ])('row 25: a stored hash %s', (_what, hash, usable) => {
   expect(hashParameters(hash) !== undefined).toBe(usable)
+})
+
+test.for([
+  [
+    { memoryKiB: 7_168, iterations: 5, parallelism: 1 },
+    { memoryKiB: 7_168, iterations: 5, parallelism: 1 },
+  ],
+  [
+    { memoryKiB: 262_144, iterations: 8, parallelism: 8 },
+    { memoryKiB: 65_536, iterations: 8, parallelism: 8 },
+  ],
+  [
+    { memoryKiB: 32_768, iterations: 64, parallelism: 1 },
+    { memoryKiB: 32_768, iterations: 16, parallelism: 1 },
+  ],
+] as const)('%o is hashed with %o', ([stored, used]) => {
+  expect(withinBounds(stored)).toEqual(used)
 })

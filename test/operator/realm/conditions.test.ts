@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { encryptionCondition, preconditionConditions, preconditions } from '../../../operator/realm/conditions.ts'
+import {
+  encryptionCondition,
+  hashingConditions,
+  preconditionConditions,
+  preconditions,
+} from '../../../operator/realm/conditions.ts'
 import type { AdminUntil, EncryptionFacts } from '../../../operator/realm/conditions.ts'
 import type { LicenseState } from '../../../operator/realm/license.ts'
 import type { RealmResource } from '../../../operator/view/resource_types.ts'
@@ -59,4 +64,14 @@ test.each<[string, typeof MET, Partial<EncryptionFacts>, string, RegExp]>([
   expect(condition.reason).toBe(reason)
   expect(condition.status).toBe(reason === 'Available' ? 'True' : 'False')
   expect(condition.message).toMatch(message)
+})
+
+test('a Realm whose hashes a process cannot run says with what they are lowered to', () => {
+  const realm = (memoryKiB: number, iterations: number): RealmResource =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the condition reads nothing else
+    ({ spec: { passwordHashing: { memoryKiB, iterations, parallelism: 1 } } }) as RealmResource
+  expect(hashingConditions(realm(65_536, 8))).toEqual([])
+  expect(hashingConditions(realm(262_144, 64))).toMatchObject([
+    { status: 'False', reason: 'Lowered', message: expect.stringContaining('memoryKiB 65536, iterations 8') },
+  ])
 })

@@ -7,6 +7,9 @@ const TWO_SECONDS = { memoryKiB: 4_000, iterations: 1_000, parallelism: 1 }
 const tooMuch = (seconds: string) =>
   expect.objectContaining({ error: 'temporarily_unavailable', status: 503, headers: { 'Retry-After': seconds } })
 
+const hashQueue = (options: { concurrency: number; maxSeconds: number; memoryKiB?: number }) =>
+  createHashQueue({ memoryKiB: 1_000_000, ...options })
+
 /** Work that ends when it is told to. */
 function controlled() {
   const ends: (() => void)[] = []
@@ -24,11 +27,11 @@ const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a queue of hashes', () => {
   test('runs as many at a time as it is told, in the order of their coming', async () => {
-    const queue = createHashQueue({ concurrency: 2, maxSeconds: 100 })
+    const queue = hashQueue({ concurrency: 2, maxSeconds: 100 })
     const { work, endOne, running, most } = controlled()
     const done: number[] = []
     const all = [1, 2, 3, 4, 5].map(async (number) => {
-      await queue.enter(TWO_SECONDS).run(work)
+      await queue.enter('acme', TWO_SECONDS).run(work)
       done.push(number)
     })
     for (let left = 5; left > 0; left--) {
@@ -44,48 +47,81 @@ describe('a queue of hashes', () => {
   })
 
   test('refuses what would wait for longer than the bound', () => {
-    const queue = createHashQueue({ concurrency: 1, maxSeconds: 5 })
-    queue.enter(TWO_SECONDS)
-    queue.enter(TWO_SECONDS)
-    expect(() => queue.enter(TWO_SECONDS)).toThrow(tooMuch('5'))
-    expect(() => queue.enter({ ...TWO_SECONDS, memoryKiB: 1_000 })).not.toThrow()
+    const queue = hashQueue({ concurrency: 1, maxSeconds: 5 })
+    queue.enter('acme', TWO_SECONDS)
+    queue.enter('acme', TWO_SECONDS)
+    expect(() => queue.enter('acme', TWO_SECONDS)).toThrow(tooMuch('5'))
+    expect(() => queue.enter('acme', { ...TWO_SECONDS, memoryKiB: 1_000 })).not.toThrow()
   })
 
   test('counts what runs at the same time as one wait', () => {
-    const queue = createHashQueue({ concurrency: 2, maxSeconds: 5 })
-    for (let entered = 0; entered < 5; entered++) queue.enter(TWO_SECONDS)
-    expect(() => queue.enter(TWO_SECONDS)).toThrow(OAuthError)
+    const queue = hashQueue({ concurrency: 2, maxSeconds: 5 })
+    for (let entered = 0; entered < 5; entered++) queue.enter('acme', TWO_SECONDS)
+    expect(() => queue.enter('acme', TWO_SECONDS)).toThrow(OAuthError)
   })
 
   test('accepts a hash longer than the bound when the queue is empty', () => {
-    const queue = createHashQueue({ concurrency: 1, maxSeconds: 1 })
-    const place = queue.enter(TWO_SECONDS)
-    expect(() => queue.enter(TWO_SECONDS)).toThrow(tooMuch('1'))
+    const queue = hashQueue({ concurrency: 1, maxSeconds: 1 })
+    const place = queue.enter('acme', TWO_SECONDS)
+    expect(() => queue.enter('acme', TWO_SECONDS)).toThrow(tooMuch('1'))
     place.leave()
-    expect(() => queue.enter(TWO_SECONDS)).not.toThrow()
+    expect(() => queue.enter('acme', TWO_SECONDS)).not.toThrow()
   })
 
   test('gets a place back that is left, once', () => {
-    const queue = createHashQueue({ concurrency: 1, maxSeconds: 5 })
-    const place = queue.enter(TWO_SECONDS)
+    const queue = hashQueue({ concurrency: 1, maxSeconds: 5 })
+    const place = queue.enter('acme', TWO_SECONDS)
     place.leave()
     place.leave()
     expect(queue.length()).toBe(0)
   })
 
   test('gets a place back whose work failed, and goes on', async () => {
-    const queue = createHashQueue({ concurrency: 1, maxSeconds: 5 })
-    const place = queue.enter(TWO_SECONDS)
+    const queue = hashQueue({ concurrency: 1, maxSeconds: 5 })
+    const place = queue.enter('acme', TWO_SECONDS)
     await expect(place.run(() => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory')
     place.leave()
     expect(queue.length()).toBe(0)
-    expect(await queue.enter(TWO_SECONDS).run(async () => 'hashed')).toBe('hashed')
+    expect(await queue.enter('acme', TWO_SECONDS).run(async () => 'hashed')).toBe('hashed')
   })
 
   test('learns from what hashes take: quick ones let more wait', async () => {
-    const queue = createHashQueue({ concurrency: 1, maxSeconds: 5 })
-    for (let times = 0; times < 40; times++) await queue.enter(TWO_SECONDS).run(async () => {})
-    for (let entered = 0; entered < 20; entered++) queue.enter(TWO_SECONDS)
+    const queue = hashQueue({ concurrency: 1, maxSeconds: 5 })
+    for (let times = 0; times < 40; times++) await queue.enter('acme', TWO_SECONDS).run(async () => {})
+    for (let entered = 0; entered < 20; entered++) queue.enter('acme', TWO_SECONDS)
     expect(queue.length()).toBe(20)
+  })
+
+  test('a realm with much waiting work does not keep the logins of another realm out', async () => {
+    const queue = hashQueue({ concurrency: 1, maxSeconds: 5 })
+    const { work, endOne } = controlled()
+    const done: string[] = []
+    const run = async (realm: string) => {
+      await queue.enter(realm, TWO_SECONDS).run(work)
+      done.push(realm)
+    }
+    const busy = [run('busy'), run('busy')]
+    expect(() => queue.enter('busy', TWO_SECONDS)).toThrow(tooMuch('5'))
+    const others = [run('acme'), run('other')]
+    for (let left = 4; left > 0; left--) {
+      await settle()
+      endOne()
+    }
+    await Promise.all([...busy, ...others])
+    expect(done).toEqual(['busy', 'acme', 'other', 'busy'])
+  })
+
+  test('hashes that need more memory together than there is run one after the other', async () => {
+    const queue = hashQueue({ concurrency: 4, maxSeconds: 100, memoryKiB: 10_000 })
+    const { work, endOne, running, most } = controlled()
+    const all = Array.from({ length: 6 }, () => queue.enter('acme', TWO_SECONDS).run(work))
+    await settle()
+    expect(running()).toBe(2)
+    for (let left = 6; left > 0; left--) {
+      await settle()
+      endOne()
+    }
+    await Promise.all(all)
+    expect(most()).toBe(2)
   })
 })

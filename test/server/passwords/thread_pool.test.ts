@@ -20,7 +20,7 @@ test('signatures and verifications do not wait for a full queue of hashes', asyn
   const passwords = createPasswords({ concurrency, log: pino({ level: 'silent' }) })
   let ended = 0
   const hashes = Array.from({ length: concurrency + 1 }, async () => {
-    await passwords.enter(LONG).verify(undefined, 'password')
+    await passwords.enter('acme', LONG).verify(undefined, 'password')
     ended += 1
   })
   for (let times = 0; times < 10; times++) {
