@@ -252,6 +252,16 @@ export const LEGITIMATE: Legitimate[] = [
     },
   },
   {
+    name: 'an approver in many groups decides on a request with as many former requesters as the schema admits',
+    async run(world) {
+      const formerRequesters = Array.from({ length: 16 }, (_, n) => `${n}-`.padEnd(512, 'x'))
+      const request = await world.request({ spec: { formerRequesters } })
+      const groups = Array.from({ length: 300 }, (_, n) => `${n}-`.padEnd(64, 'X'))
+      const ann = world.cluster.plane.user('ann', groups)
+      return mergeStatus(ann, request, { conditions: [condition(request, 'ann')] })
+    },
+  },
+  {
     name: 'an author takes over a granted request, without its former requesters, and proves that',
     async run(world) {
       const request = await world.request({ spec: { formerRequesters: ['dora'] } })

@@ -123,6 +123,31 @@ export const REWRITTEN: Attack[] = [
       return mergeLax(world.who('carol'), await takenOver(world), { spec: { formerRequesters: [] } })
     },
   },
+  ...Object.entries({ 'a text': 'dora', 'a map': { dora: true }, 'a list of numbers': [1] }).map(([what, value]) => ({
+    name: `an author replaces the former requesters by ${what}, through a version without a schema`,
+    refusal: "ValidatingAdmissionPolicy 'realmkeeper-roleassignment-requests",
+    async run(world: World) {
+      return mergeLax(world.who('carol'), await takenOver(world), { spec: { formerRequesters: value } })
+    },
+  })),
+  {
+    name: 'an author adds a 17th former requester',
+    refusal: 'must have at most 16 items',
+    async run(world) {
+      const formerRequesters = Array.from({ length: 16 }, (_, n) => `user-${n}`)
+      const request = await world.request({ spec: { formerRequesters } })
+      const spec = { requestedBy: 'mallory', formerRequesters: [...formerRequesters, 'carol'] }
+      return merge(world.who('mallory'), request, { spec })
+    },
+  },
+  {
+    name: 'an author drops former requesters with names too long for the message',
+    refusal: "ValidatingAdmissionPolicy 'realmkeeper-roleassignment-requests",
+    async run(world) {
+      const request = await world.request({ spec: { formerRequesters: longNames() } })
+      return merge(world.who('carol'), request, { spec: { formerRequesters: null } })
+    },
+  },
   ...Object.entries({
     'that was denied': { generation: 1, outcome: 'Denied' },
     'whose former generation was granted': { generation: 2, serving: { generation: 1 } },
@@ -185,6 +210,11 @@ function applySpec({ who }: World, of: Stored, spec: object): Promise<Answer> {
   const path = `${pathOf(of)}?fieldManager=carol&force=true`
   const body = { apiVersion, kind, metadata: { name: metadata.name }, spec: { ...of.spec, ...spec } }
   return who('carol').call('PATCH', path, body, { contentType: APPLY_PATCH })
+}
+
+/** The largest list that the schema admits. */
+export function longNames(): string[] {
+  return Array.from({ length: 16 }, (_, n) => `${n}-`.padEnd(512, 'ẞ'))
 }
 
 /** `status.granted` with all members that the schema requires. */
