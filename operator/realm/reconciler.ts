@@ -49,9 +49,9 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const known = rows.realms.get(rows.realmOwner(name) ?? '')
       // A Realm that is not watched keeps its name.
       const isElsewhere = known !== undefined && !view.covers(known.namespace)
-      const owner = isElsewhere ? pathOf(known) : ownerOf(realm, present, read, view, known?.resourceUid)
+      const owner = isElsewhere ? pathOf(known) : ownerOf(realm, present, known, read, view)
       if (owner !== pathOf(realm.metadata)) return refuse('RealmNameTaken', nameTaken(name, owner, realm))
-      const record = await recordTransfer(realm, present, read, deps)
+      const record = await recordTransfer(realm, present, known, read, deps)
       await removeFormer(name, realm, view)
 
       const now = store.now()

@@ -2,6 +2,7 @@ import { appendAudit } from '../../../store/audit.ts'
 import { findKeyringRecord, recordKeyring } from '../../../store/keyring_records.ts'
 import type { KeyringRecord } from '../../../store/keyring_records.ts'
 import type { ReconcilerDeps } from '../../deps.ts'
+import type { KnownRow } from '../../rows/known_table.ts'
 import { relation, TRANSFER_REALM, transferTarget } from '../../view/relations.ts'
 import { pathOf, realmName } from '../../view/resource_types.ts'
 import type { RealmResource } from '../../view/resource_types.ts'
@@ -9,19 +10,19 @@ import type { View } from '../../view/view.ts'
 import type { ReadKeyring } from './read_keyring.ts'
 
 /**
- * `namespace/name` of the Realm that owns a realm name: recorded in PostgreSQL, else in the keyring, else the row's, else
- * the oldest. Only the owner can transfer the name: a writer of Secrets or of another Realm cannot.
+ * `namespace/name` of the Realm that owns a realm name: recorded in PostgreSQL (a database of an earlier version has only
+ * the row), else in the keyring, else the oldest. Only the owner can transfer the name: a writer of Secrets or of another Realm cannot.
  */
 export function ownerOf(
   realm: RealmResource,
   record: KeyringRecord,
+  row: KnownRow | undefined,
   read: ReadKeyring,
   view: View,
-  recordedUid: string | undefined,
 ): string {
-  const recorded = recordedOwner(record, read)
+  const recorded = recordedOwner(record, row, read)
   if (recorded) return isTransferred(realm, recorded, view) ? pathOf(realm.metadata) : pathOf(recorded)
-  const holder = view.holderOf('Realm', relation.realmName(realmName(realm)), recordedUid)
+  const holder = view.holderOf('Realm', relation.realmName(realmName(realm)), undefined)
   return pathOf((holder ?? realm).metadata)
 }
 
@@ -29,11 +30,12 @@ export function ownerOf(
 export async function recordTransfer(
   realm: RealmResource,
   record: KeyringRecord,
+  row: KnownRow | undefined,
   read: ReadKeyring,
   { store }: Pick<ReconcilerDeps, 'store'>,
 ): Promise<KeyringRecord> {
   const { isExternal } = record
-  const former = recordedOwner(record, read)
+  const former = recordedOwner(record, row, read)
   const { namespace, name } = realm.metadata
   const owner = { namespace, name }
   if (!former || pathOf(former) === pathOf(owner)) return record
@@ -54,8 +56,8 @@ export function isLeaving(realm: RealmResource, view: View): boolean {
   return to !== undefined && to.metadata.uid !== realm.metadata.uid && realmName(to) === realmName(realm)
 }
 
-function recordedOwner({ owner }: KeyringRecord, read: ReadKeyring): KeyringRecord['owner'] {
-  return owner ?? (read.found === true ? read.keyring.owner : undefined)
+function recordedOwner({ owner }: KeyringRecord, row: KnownRow | undefined, read: ReadKeyring): KeyringRecord['owner'] {
+  return owner ?? row ?? (read.found === true ? read.keyring.owner : undefined)
 }
 
 function isTransferred(to: RealmResource, from: { namespace: string; name: string }, view: View): boolean {

@@ -193,6 +193,8 @@ describe('row 140: a realm without encryption keys', () => {
     const good = await started()
     await operator.stop()
     for (const table of ['recorded_keys', 'keyring_records']) await operator.rows(`delete from ${table}`)
+    // As a keyring that was transferred with the former annotation of the Secret.
+    await file.editKeyring((keyring) => ({ ...keyring, owner: { namespace: 'former', name: 'shop' } }))
     await operator.start()
     await eventually(async () =>
       expect(await operator.rows(`select name from recorded_keys where kind = 'signing' and state = 'active'`)).toEqual(
