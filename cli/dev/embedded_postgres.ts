@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { chown, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { open, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listen } from '../../process/listen.ts'
 import { PlainError } from '../../process/plain_error.ts'
+import { filesOf } from './account_files.ts'
 import { findPostgresBinaries } from './postgres_binaries.ts'
-import type { PostgresBinaries } from './postgres_binaries.ts'
+import type { Account, PostgresBinaries } from './postgres_binaries.ts'
 import { knownPostgresLocation, postgresLocation } from './postgres_location.ts'
 import { isPostgresRunning, runPostgresProgram, stopPostgres } from './postgres_process.ts'
 import { repeat } from './repeat.ts'
@@ -51,7 +53,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const password = (await readPassword(options.directory)) ?? (await createPassword(options.directory))
 
   await stopPostgres(data, binaries)
-  const major = await majorVersionOf(data)
+  const major = await majorVersionOf(data, binaries.account)
   if (major === undefined) await initialize(binaries, location, password)
   else if (major !== binaries.major) {
     throw new PlainError(
@@ -65,7 +67,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     url: urlOf(password, port),
     port,
     logFile,
-    isRunning: () => isPostgresRunning(data),
+    isRunning: () => isPostgresRunning(data, binaries.account),
     stop: () => stopPostgres(data, binaries),
   }
 }
@@ -118,9 +120,8 @@ export async function stopEmbeddedPostgres(directory: string, binaries: Postgres
 /** The URL, with its password, of the PostgreSQL that runs on `directory`; undefined when none runs. */
 export async function runningPostgresUrl(directory: string): Promise<string | undefined> {
   const password = await readPassword(directory)
-  const lockFile = await readFile(`${await knownPostgresLocation(directory)}/data/postmaster.pid`, 'utf8').catch(
-    () => '',
-  )
+  const files = filesOf((await findPostgresBinaries())?.account)
+  const lockFile = (await files.read(`${await knownPostgresLocation(directory)}/data/postmaster.pid`)) ?? ''
   // The fourth line is the port (PostgreSQL documentation, Database File Layout).
   const port = Number(lockFile.split('\n')[3] || Number.NaN)
   return password !== undefined && Number.isInteger(port) ? urlOf(password, port) : undefined
@@ -141,19 +142,19 @@ async function createPassword(directory: string): Promise<string> {
   return password
 }
 
-async function majorVersionOf(data: string): Promise<number | undefined> {
-  const text = await readFile(`${data}/PG_VERSION`, 'utf8').catch(() => undefined)
+async function majorVersionOf(data: string, account: Account | undefined): Promise<number | undefined> {
+  const text = await filesOf(account).read(`${data}/PG_VERSION`)
   return text === undefined ? undefined : Number.parseInt(text, 10)
 }
 
 // In `data.new`, then renamed: an interrupted initialization is never taken for a database.
 async function initialize(binaries: PostgresBinaries, location: string, password: string): Promise<void> {
-  const unfinished = `${location}/data.new`
-  const passwordFile = `${location}/password.new`
-  for (const path of [unfinished, passwordFile, `${location}/data`]) await rm(path, { recursive: true, force: true })
-  await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' })
   const { account } = binaries
-  if (account) await chown(passwordFile, account.uid, account.gid)
+  const files = filesOf(account)
+  const unfinished = `${location}/data.new`
+  await files.remove([unfinished, `${location}/data`])
+  const passwordFile = `${dirname(location)}/password.new`
+  await writePasswordFile(passwordFile, password, account)
   // Without a locale in the environment initdb would choose SQL_ASCII.
   const locale =
     binaries.major >= 17 ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : ['--locale=C']
@@ -171,7 +172,19 @@ async function initialize(binaries: PostgresBinaries, location: string, password
   } finally {
     await rm(passwordFile, { force: true })
   }
-  await rename(unfinished, `${location}/data`)
+  await files.rename(unfinished, `${location}/data`)
+}
+
+/** In a folder that only this user can write in, for the account that runs initdb. */
+async function writePasswordFile(path: string, password: string, account: Account | undefined): Promise<void> {
+  await rm(path, { force: true })
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(`${password}\n`)
+    if (account) await file.chown(account.uid, account.gid)
+  } finally {
+    await file.close()
+  }
 }
 
 async function start(
@@ -179,16 +192,17 @@ async function start(
   { data, logFile }: { data: string; logFile: string },
   { settings = {}, port: wanted }: EmbeddedPostgresOptions,
 ): Promise<number> {
+  const files = filesOf(binaries.account)
   for (let attempt = 1; ; attempt++) {
     const port = wanted ?? (await freePort())
     const all = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', ...settings }
     // pg_ctl passes these to a shell.
     const flags = Object.entries(all).map(([name, value]) => `-c ${name}='${value.replaceAll("'", `'\\''`)}'`)
-    await rm(logFile, { force: true })
+    await files.remove([logFile])
     const args = ['start', '--wait', '--timeout=60', `--pgdata=${data}`, `--log=${logFile}`]
     const { code } = await runPostgresProgram(binaries, 'pg_ctl', [...args, '--options', flags.join(' ')])
     if (code === 0) return port
-    const log = await readFile(logFile, 'utf8').catch(() => '')
+    const log = (await files.read(logFile)) ?? ''
     // Another process took the port in the meantime.
     if (/could not bind|Address already in use/i.test(log) && attempt < 4) continue
     // The sessions of a killed postmaster need a moment to end.

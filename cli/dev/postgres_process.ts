@@ -1,7 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { PlainError } from '../../process/plain_error.ts'
-import type { PostgresBinaries } from './postgres_binaries.ts'
+import { filesOf } from './account_files.ts'
+import type { Account, PostgresBinaries } from './postgres_binaries.ts'
 
 /** Runs a program of PostgreSQL. Our environment is not passed on: PGPORT, PGDATA or a locale would change what starts. */
 export function runPostgresProgram(
@@ -21,30 +22,30 @@ export function runPostgresProgram(
 
 /** Stops the PostgreSQL that runs on a data directory; does nothing when none runs. */
 export async function stopPostgres(data: string, binaries: PostgresBinaries): Promise<void> {
-  const pid = await postmasterPid(data)
+  const pid = await postmasterPid(data, binaries.account)
   if (pid === undefined) return
   if (!(await isPostgres(pid))) {
     // The machine or container went down. The pid may now be that of another process, which must get no signal.
-    await rm(`${data}/postmaster.pid`, { force: true })
+    await filesOf(binaries.account).remove([`${data}/postmaster.pid`])
     return
   }
   for (const mode of ['fast', 'immediate']) {
     const args = ['stop', `--pgdata=${data}`, `--mode=${mode}`, '--wait', '--timeout=10']
     const { code } = await runPostgresProgram(binaries, 'pg_ctl', args)
-    if (code === 0 || (await postmasterPid(data)) === undefined) return
+    if (code === 0 || (await postmasterPid(data, binaries.account)) === undefined) return
   }
   throw new PlainError(`the PostgreSQL with pid ${pid} on ${data} does not stop: end it, then start again`)
 }
 
 /** True while a PostgreSQL runs on a data directory. */
-export async function isPostgresRunning(data: string): Promise<boolean> {
-  const pid = await postmasterPid(data)
+export async function isPostgresRunning(data: string, account: Account | undefined): Promise<boolean> {
+  const pid = await postmasterPid(data, account)
   return pid !== undefined && (await isPostgres(pid))
 }
 
-async function postmasterPid(data: string): Promise<number | undefined> {
-  const text = await readFile(`${data}/postmaster.pid`, 'utf8').catch(() => '')
-  const pid = Number.parseInt(text, 10)
+async function postmasterPid(data: string, account: Account | undefined): Promise<number | undefined> {
+  const text = await filesOf(account).read(`${data}/postmaster.pid`)
+  const pid = Number.parseInt(text ?? '', 10)
   return pid > 0 ? pid : undefined
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { refuseForeignFolders } from './state_directory.ts'
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/quickstart', import.meta.url))
 
@@ -12,6 +13,7 @@ export const QUICKSTART_DIRECTORY = '.realmkeeper/quickstart/manifests'
 export async function createQuickstart(): Promise<boolean> {
   const copy = resolve(QUICKSTART_DIRECTORY)
   if (existsSync(copy)) return false
+  await refuseForeignFolders(copy)
   const unfinished = `${copy}.new`
   await rm(unfinished, { recursive: true, force: true })
   await mkdir(dirname(copy), { recursive: true })

@@ -1,4 +1,5 @@
-import { tmpdir } from 'node:os'
+import { lstat, mkdir } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { digestOf } from '../../../process/canonical_json.ts'
@@ -13,13 +14,14 @@ const MAX_WAIT_MILLIS = 10_000
  * not overwrite each other. The lock is a temporary file, because the directory of the file is watched. Throws
  * PlainError when it waits too long.
  * @param file its real path, without symbolic links
+ * @param options.shared where the folder of locks is created; the home folder when another user took its name there
  */
 export async function withFileLocked<Result>(
   file: string,
   run: () => Promise<Result>,
-  { folder = tmpdir(), maxWaitMillis = MAX_WAIT_MILLIS } = {},
+  { shared = tmpdir(), maxWaitMillis = MAX_WAIT_MILLIS } = {},
 ): Promise<Result> {
-  const path = join(folder, `realmkeeper-${process.getuid?.() ?? 'user'}-${digestOf(file).slice(0, 32)}.lock`)
+  const path = join(await ownFolder(shared), `${digestOf(file).slice(0, 32)}.lock`)
   const start = performance.now()
   for (;;) {
     const lock = await tryLock(path)
@@ -36,4 +38,17 @@ export async function withFileLocked<Result>(
     }
     await sleep(WAIT_MILLIS)
   }
+}
+
+/** A folder that no other user can write in: any user may create a lock in a shared folder, and never release it. */
+async function ownFolder(shared: string): Promise<string> {
+  const uid = process.geteuid?.()
+  for (const folder of [join(shared, `realmkeeper-locks-${uid ?? 'user'}`), join(homedir(), '.realmkeeper-locks')]) {
+    await mkdir(folder, { mode: 0o700 }).catch(() => undefined)
+    const found = await lstat(folder).catch(() => undefined)
+    if (found?.isDirectory() && (uid === undefined || (found.uid === uid && (found.mode & 0o022) === 0))) return folder
+  }
+  throw new PlainError(
+    `neither ${shared} nor the home folder holds a folder for locks that only this user can write in`,
+  )
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -126,6 +126,34 @@ test('an interrupted initialization is repeated', async () => {
   const next = await startEmbeddedPostgres({ directory })
   expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }])
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'as root, files in the folder of the other account are touched with its rights alone',
+  async () => {
+    const first = await startEmbeddedPostgres({ directory })
+    await first.stop()
+    const secret = `${directory}/secret`
+    await writeFile(secret, 'only-root-reads-this\n', { mode: 0o600 })
+    // What the account could do: links to files of root in place of its own.
+    await rm(`${await location()}/log`, { force: true })
+    await symlink(secret, `${await location()}/log`)
+    await rm(`${await location()}/data/PG_VERSION`)
+    await symlink(secret, `${await location()}/data/PG_VERSION`)
+    const kept = `${await location()}/data.new`
+    await mkdir(kept, { mode: 0o700 })
+    await writeFile(`${kept}/file`, 'of root')
+
+    const error = await startEmbeddedPostgres({ directory }).then(
+      () => undefined,
+      (reason: unknown) => String(reason),
+    )
+    // With the rights of root, the folder of root would have been removed.
+    expect(error).toContain('Permission denied')
+    expect(error).not.toContain('only-root-reads-this')
+    expect(await readFile(`${kept}/file`, 'utf8')).toBe('of root')
+    expect(await readFile(secret, 'utf8')).toBe('only-root-reads-this\n')
+  },
+)
 
 test.skipIf(process.getuid?.() !== 0)(
   'as root, the database of an unreachable directory lies elsewhere, and is removed after its directory',

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -35,6 +35,24 @@ describe('a state directory', () => {
     path = await mkdtemp(join(tmpdir(), 'realmkeeper-state-'))
   })
   afterEach(() => rm(path, { recursive: true, force: true }))
+
+  describe.skipIf(process.getuid?.() !== 0)('as root, is refused', () => {
+    test.for<[string, (folder: string) => Promise<unknown>]>([
+      ['in a folder of another user', (folder) => chown(folder, 65_534, 65_534)],
+      ['in a folder that others can write in', (folder) => chmod(folder, 0o777)],
+    ])('%s', async ([, change]) => {
+      const folder = join(path, 'folder')
+      await mkdir(join(folder, 'below'), { recursive: true })
+      await change(folder)
+      for (const state of ['state', 'below/state', 'new/state']) {
+        await expect(openStateDirectory(join(folder, state))).rejects.toThrow(
+          /root does not write below .*folder, because/,
+        )
+      }
+      await symlink(join(folder, 'below'), join(path, 'link'))
+      await expect(openStateDirectory(join(path, 'link/state'))).rejects.toThrow('root does not write below')
+    })
+  })
 
   test('of this version can be opened again', async () => {
     await openStateDirectory(path)

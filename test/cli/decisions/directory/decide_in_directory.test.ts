@@ -1,8 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decideInDirectory } from '../../../../cli/decisions/directory/decide_in_directory.ts'
 import type { DecideOptions } from '../../../../cli/decisions/directory/decide_in_directory.ts'
 import { withFileLocked } from '../../../../cli/decisions/directory/lock_file.ts'
@@ -97,23 +97,54 @@ test('Approved may become Denied, and only an edit reverses Denied', async () =>
 })
 
 test('a lock that cannot be removed is reported, with its path', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-locks-'))
-  onTestFinished(() => {
-    chmodSync(folder, 0o700)
-    rmSync(folder, { recursive: true })
-  })
-  let lock = ''
-  const findLock = async () => {
-    lock = join(folder, readdirSync(folder)[0] ?? '')
-  }
-  await withFileLocked('/x.yaml', findLock, { folder })
-  writeFileSync(lock, '')
-  chmodSync(folder, 0o555)
+  const shared = sharedFolder()
   await asOrdinaryUser(async () => {
-    const locked = withFileLocked('/x.yaml', async () => {}, { folder, maxWaitMillis: 100 })
+    let lock = ''
+    const findLock = async () => {
+      lock = lockIn(shared)
+    }
+    await withFileLocked('/x.yaml', findLock, { shared })
+    writeFileSync(lock, '')
+    chmodSync(dirname(lock), 0o555)
+    const locked = withFileLocked('/x.yaml', async () => {}, { shared, maxWaitMillis: 100 })
     await expect(locked).rejects.toThrow(`another command (process unknown); if none runs, remove ${lock}`)
   })
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'another user who takes the name of the folder for locks blocks no decision',
+  async () => {
+    const shared = sharedFolder()
+    const home = mkdtempSync(join(tmpdir(), 'realmkeeper-home-'))
+    vi.stubEnv('HOME', home)
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      rmSync(home, { recursive: true })
+    })
+    const taken = join(shared, 'realmkeeper-locks-0')
+    mkdirSync(taken, { mode: 0o777 })
+    chownSync(taken, 65_534, 65_534)
+    let lock = ''
+    await withFileLocked('/x.yaml', async () => void (lock = readdirSync(join(home, '.realmkeeper-locks'))[0] ?? ''), {
+      shared,
+    })
+    expect(lock).toMatch(/\.lock$/)
+    expect(readdirSync(taken)).toEqual([])
+  },
+)
+
+/** Like /tmp: every user may write in it. */
+function sharedFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-shared-'))
+  chmodSync(folder, 0o1777)
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function lockIn(shared: string): string {
+  const folder = join(shared, readdirSync(shared)[0] ?? '')
+  return join(folder, readdirSync(folder)[0] ?? '')
+}
 
 /** Permissions do not limit root. */
 async function asOrdinaryUser(run: () => Promise<void>): Promise<void> {
