@@ -58,9 +58,12 @@ export function requestOf(stored: Granted, assignment: Assignment, resolution: R
 }
 
 /** The stored request while a name does not resolve, without the roles that the realm removed. */
-export function unresolvedRequest(stored: ResolvedGranted, { roles }: Assignment, realm: Realm | undefined): Request {
-  const { generation: _, outcome: __, uncounted: ___, serving: ____, ...request } = stored
-  return realm ? { ...request, roles: present(request.roles, expandRoles(roles, realm).roles) } : request
+export function unresolvedRequest(stored: ResolvedGranted, assignment: Assignment, realm: Realm | undefined): Request {
+  const { generation: _, outcome: __, uncounted: ___, serving: ____, ...rest } = stored
+  const request: Request = hasContent(stored, contentOf(assignment))
+    ? rest
+    : { ...rest, startsOver: 'DecisionUnproven' }
+  return realm ? { ...request, roles: present(request.roles, expandRoles(assignment.roles, realm).roles) } : request
 }
 
 export function sameIds(one: ResolvedIds, other: ResolvedIds): boolean {
@@ -91,13 +94,10 @@ function resolveSubject(
 }
 
 function newRequest(assignment: Assignment, { realm, ids, roles }: Resolved, now: Date): Request {
-  const { expiresAt, durationSeconds } = assignment
   return {
     ...ids,
-    listedRoles: [...new Set(assignment.roles)].toSorted(),
+    ...contentOf(assignment),
     roles,
-    ...(expiresAt !== undefined && { expiresAt: new Date(millis(expiresAt)).toISOString() }),
-    ...(durationSeconds !== undefined && { durationSeconds }),
     requiredApprovals: quorumOf(realm.governance, assignment),
     resolvedAt: now.toISOString(),
   }
@@ -106,12 +106,26 @@ function newRequest(assignment: Assignment, { realm, ids, roles }: Resolved, now
 function whyStartOver(stored: Request, fresh: Request): Request['startsOver'] {
   if (stored.realmUID !== fresh.realmUID) return 'RealmReplaced'
   if (!sameIds(stored, fresh)) return 'SubjectReplaced'
-  // A generation has one content. Another content means that the cluster was restored and repeats generation numbers.
-  const sameContent =
-    JSON.stringify(stored.listedRoles) === JSON.stringify(fresh.listedRoles) &&
-    stored.expiresAt === fresh.expiresAt &&
-    stored.durationSeconds === fresh.durationSeconds
-  return sameContent ? undefined : 'DecisionUnproven'
+  return hasContent(stored, fresh) ? undefined : 'DecisionUnproven'
+}
+
+type Content = Pick<Request, 'listedRoles' | 'expiresAt' | 'durationSeconds'>
+
+function contentOf({ roles, expiresAt, durationSeconds }: Assignment): Content {
+  return {
+    listedRoles: [...new Set(roles)].toSorted(),
+    ...(expiresAt !== undefined && { expiresAt: new Date(millis(expiresAt)).toISOString() }),
+    ...(durationSeconds !== undefined && { durationSeconds }),
+  }
+}
+
+/** A generation has one content. Another content means that the cluster was restored and repeats generation numbers. */
+function hasContent(stored: Content, { listedRoles, expiresAt, durationSeconds }: Content): boolean {
+  return (
+    JSON.stringify(stored.listedRoles) === JSON.stringify(listedRoles) &&
+    stored.expiresAt === expiresAt &&
+    stored.durationSeconds === durationSeconds
+  )
 }
 
 function present(stored: readonly string[], resolved: readonly string[]): string[] {

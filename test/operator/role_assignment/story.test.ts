@@ -808,6 +808,33 @@ describe('lost state', () => {
     playSteps([...GRANTED, ['lost', (w) => (emptied(w), noRows(w)), 'DecisionUnproven:']])
   })
 
+  test.each([
+    ['roles that exist', ['svc-realm-admin']],
+    ['a role that does not exist', ['svc-realm-admin', 'nosuch']],
+    ['a role that does not exist, among granted ones', ['viewer', 'auditor', 'nosuch']],
+  ])('row 139: after a restore, admission does not take %s in a repeated generation for granted', (_, roles) => {
+    // As in crds/policies/role_assignment_requests.yaml.
+    const isGranted = ({ status, assignment }: World): boolean =>
+      status?.generation === assignment.generation &&
+      status.serving?.generation === assignment.generation &&
+      !(status.resolvedAt !== undefined && status.startsOver) &&
+      !status.serving.paused
+    const seen = playSteps([
+      ...GRANTED,
+      ['edited', (w) => edit(w, { roles: ['viewer', 'auditor'] }), 'PendingApproval: viewer'],
+      ['approved', (w) => approve(w, 'bob'), 'Granted: auditor viewer'],
+    ])
+    expect(isGranted(seen)).toBe(true)
+
+    seen.assignment = { ...seen.assignment, generation: 1, roles: ['manager'] }
+    reconcile(seen)
+    expect(isGranted(seen)).toBe(false)
+    edit(seen, { roles })
+    expect(isGranted(seen), 'before the operator reconciles it').toBe(false)
+    reconcile(seen)
+    expect(isGranted(seen)).toBe(false)
+  })
+
   test('a restored cluster that repeats generation numbers', () => {
     playSteps([
       ...GRANTED,
