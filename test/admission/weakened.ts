@@ -322,6 +322,15 @@ const MATCHING: Weakened[] = [
     attacks: ['an author approves with a merge patch'],
   },
   {
+    name: 'with decisions checked in one served version only',
+    ...changed(DECISIONS, ({ spec }) => {
+      spec.matchConstraints.matchPolicy = 'Exact'
+      spec.matchConstraints.resourceRules[0]!.apiVersions = ['v1alpha1']
+    }),
+    refuses: 'an author approves with a merge patch',
+    attacks: ['an author approves through another served version'],
+  },
+  {
     name: 'with requests checked in updates only',
     ...matching(REQUESTS, { operations: ['UPDATE'] }),
     attacks: ['an author requests under the name of another user'],

@@ -167,6 +167,16 @@ export const FORGED: Attack[] = [
     },
   },
   {
+    name: 'an author approves through another served version',
+    refusal: REFUSALS.needsApprove,
+    async run(world) {
+      const request = await resolvedRequest(world)
+      const path = `${pathOf(request, '/apis/realmkeeper.io/v1beta1')}/status`
+      const status = { approvals: [entry(request, 'mallory')] }
+      return world.who('mallory').call('PATCH', path, { status }, { contentType: MERGE_PATCH })
+    },
+  },
+  {
     name: 'an author creates an approved request through that version',
     refusal: REFUSALS.needsApprove,
     run: ({ who, home }: World) =>

@@ -135,7 +135,7 @@ describe('an upgrade from v1alpha1 to v1beta1', () => {
       const versions = [crd.spec.versions[0]]
       await admin.do('PATCH', `${CRDS}/${crd.metadata.name}`, { spec: { versions } }, { contentType: MERGE_PATCH })
     }
-    await expect.poll(async () => (await admin.call('GET', `${FORMER}/users`)).status, { timeout: 20_000 }).toBe(404)
+    await expect.poll(async () => (await admin.call('GET', `${FORMER}/users`)).status, { timeout: 120_000 }).toBe(404)
     for (const path of before.keys()) expect((await admin.call('GET', `${PRESENT}/${path}`)).status).toBe(200)
   })
 })
