@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rmdir, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorCode } from '../../process/loggable.ts'
 import { filesOf } from './account_files.ts'
 import type { Account } from './postgres_binaries.ts'
 import { isPostgresRunning } from './postgres_process.ts'
@@ -68,8 +69,13 @@ async function removeAbandoned(account: Account): Promise<void> {
     const isUsed = owner === '' || (await storedLocation(owner)) === location
     if (isUsed || (await isPostgresRunning(`${cluster}/data`, account))) continue
     await filesOf(account).remove([`${cluster}/data`, `${cluster}/data.new`, `${cluster}/log`])
-    await rmdir(cluster)
+    // An earlier removal may have been interrupted.
+    await rmdir(cluster).catch(ignoreMissing)
     await unlink(`${location}/owner`)
     await rmdir(location)
   }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (errorCode(error) !== 'ENOENT') throw error
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
@@ -24,7 +24,10 @@ afterEach(async () => {
   if (!binaries) return
   const location = await postgresLocation(directory, binaries.account)
   await stopEmbeddedPostgres(directory, binaries)
-  await Promise.all([location, directory].map((path) => rm(path, { recursive: true, force: true })))
+  const isElsewhere = !location.startsWith(directory)
+  for (const path of [directory, isElsewhere ? dirname(location) : location]) {
+    await rm(path, { recursive: true, force: true })
+  }
 })
 
 async function query(url: string, statement: string): Promise<unknown[]> {
