@@ -75,7 +75,7 @@ test('what callers do not read of a failed check is logged once for each cause',
   ])
 })
 
-test('probes are answered while other callers hold hundreds of connections', async () => {
+test('row 133: probes are answered while other callers hold hundreds of connections', async () => {
   const { base, port } = await start([passing])
   const held = Array.from({ length: 400 }, () => connect({ host: '127.0.0.1', port }))
   for (const socket of held) {

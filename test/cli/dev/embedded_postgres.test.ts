@@ -131,7 +131,7 @@ test('an interrupted initialization is repeated', async () => {
 })
 
 test.skipIf(process.getuid?.() !== 0)(
-  'as root, files in the folder of the other account are touched with its rights alone',
+  'row 134: as root, files in the folder of the other account are touched with its rights alone',
   async () => {
     const first = await startEmbeddedPostgres({ directory })
     await first.stop()

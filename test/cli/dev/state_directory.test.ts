@@ -36,7 +36,7 @@ describe('a state directory', () => {
   })
   afterEach(() => rm(path, { recursive: true, force: true }))
 
-  describe.skipIf(process.getuid?.() !== 0)('as root, is refused', () => {
+  describe.skipIf(process.getuid?.() !== 0)('row 134: as root, is refused', () => {
     test.for<[string, (folder: string) => Promise<unknown>]>([
       ['in a folder of another user', (folder) => chown(folder, 65_534, 65_534)],
       ['in a folder that others can write in', (folder) => chmod(folder, 0o777)],

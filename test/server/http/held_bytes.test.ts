@@ -31,7 +31,7 @@ async function sendOneByteChunks({ socket, received }: RawConnection): Promise<v
   }
 }
 
-test('a body within its limit whose chunks hold too much memory is refused with 503', async () => {
+test('row 129: a body within its limit whose chunks hold too much memory is refused with 503', async () => {
   const raw = openEncrypt(CHUNKED)
   await sendOneByteChunks(raw)
   const answer = await raw.closed
@@ -41,7 +41,7 @@ test('a body within its limit whose chunks hold too much memory is refused with 
   expect(answer).toMatch(/^Connection: close\r$/m)
 })
 
-test('unfinished bodies of many callers are bounded together; short requests are served meanwhile', async () => {
+test('row 129: unfinished bodies of many callers are bounded together; short requests are served meanwhile', async () => {
   const held = Array.from({ length: 100 }, () => openEncrypt('Content-Length: 1048576'))
   for (const { socket } of held) socket.write('x'.repeat(1024 * 1024 - 100))
   // 64 MiB are about 64 of them; the others are refused.

@@ -248,14 +248,14 @@ describe('row 69: heads that are too large or no HTTP', () => {
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
   })
 
-  test('bytes that are no HTTP, sent ahead, do not replace the answer to the request before them', async () => {
+  test('row 132: bytes that are no HTTP, sent ahead, do not replace the answer to the request before them', async () => {
     const login = `POST ${TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Type: ${FORM['content-type']}\r\nContent-Length: ${LOGIN.length}\r\n\r\n${LOGIN}`
     const text = await sendRaw(server.url, `${login}GARBAGE\r\n\r\n`)
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
     expect(text).toContain('"access_token"')
   })
 
-  test('three thousand requests sent ahead on one connection end it; others are served', async () => {
+  test('row 132: three thousand requests sent ahead on one connection end it; others are served', async () => {
     const one = 'GET /auth/realms/acme HTTP/1.1\r\nHost: x\r\n\r\n'
     const flood = Array.from({ length: 20 }, () => sendRaw(server.url, one.repeat(3_000)))
     expect(await server.token(ALICE)).toMatchObject({ status: 200 })

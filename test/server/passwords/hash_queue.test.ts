@@ -92,7 +92,7 @@ describe('a queue of hashes', () => {
     expect(queue.length()).toBe(20)
   })
 
-  test('a realm with much waiting work does not keep the logins of another realm out', async () => {
+  test('row 131: a realm with much waiting work does not keep the logins of another realm out', async () => {
     const queue = hashQueue({ concurrency: 1, maxSeconds: 5 })
     const { work, endOne } = controlled()
     const done: string[] = []
