@@ -4,6 +4,7 @@ import type { ClientSettings, ClientWithoutSecret } from '../../store/clients.ts
 import { resolveClientSecret } from './secret.ts'
 import { clientSettings } from './settings.ts'
 import type { ReconcilerDeps } from '../deps.ts'
+import { heldResult, isPaused } from '../controller/paused.ts'
 import { notReady, ready, unusable } from '../controller/reconciler.ts'
 import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import { clientSecretName, realmPathOf, relation } from '../view/relations.ts'
@@ -35,6 +36,7 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
           relation.clientId(realmPathOf(client), clientId),
           rows.clientOwner(realm.name, clientId),
         )
+      if (isPaused(client)) return heldResult(client, await withdrawAudiences(client, realm.name, view, holderOf))
       const clientIdTaken = (): ReconcileResult =>
         notReady('ClientIdTaken', belongsTo(client, holderOf(client.spec.clientId)))
       if (holderOf(client.spec.clientId)?.metadata.uid !== uid) return clientIdTaken()
@@ -68,6 +70,30 @@ export function clientReconciler(deps: Deps): Reconciler<'Client'> {
       // Its owner reference makes the API server delete a generated Secret.
       await removeClient(deps, uid)
     },
+  }
+
+  /**
+   * For a paused Client, whose row stays: removes the audiences that other Clients do not accept any more. True when
+   * there were any.
+   */
+  async function withdrawAudiences(
+    client: ClientResource,
+    realm: string,
+    view: View,
+    holderOf: (clientId: string) => ClientResource | undefined,
+  ): Promise<boolean> {
+    const { metadata, spec } = client
+    const { uid, namespace, name } = metadata
+    await removeFormerClient(deps, { resourceUid: uid, namespace, name })
+    const row = await findClientByUid(store.db, uid)
+    if (!row) return false
+    const registered = { ...client, spec: { ...spec, audiences: row.settings.audiences } }
+    const kept = await audiencesOfUnseen(registered, realm, view)
+    const { audiences, refused } = audiencesOf(registered, holderOf, kept)
+    if (refused.length === 0) return false
+    const narrowed = { ...row, settings: { ...row.settings, audiences } }
+    const previousValidSeconds = spec.clientSecret?.previousValidSeconds ?? 0
+    return (await saveClient(deps, { row: narrowed, secret: undefined, previousValidSeconds })) !== undefined
   }
 
   /**

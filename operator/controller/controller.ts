@@ -16,6 +16,7 @@ import { NotYet } from '../view/view.ts'
 import type { View } from '../view/view.ts'
 import { conditionOf } from './condition.ts'
 import { createQueue } from './queue.ts'
+import { holdsDeletion, withPauseCondition } from './paused.ts'
 import type { QueueFailure, QueueStats, WorkQueue } from './queue.ts'
 import type { Reconciler, ReconcileResult } from './reconciler.ts'
 import { statusPatch, transitionEvents } from './status.ts'
@@ -95,7 +96,7 @@ export function createController<K extends Kind>(
       if (!resource) throw error
       if (error instanceof NotYet) return await requeueUnsettled(error, text, key, resource)
       if (error instanceof PostgresAway) await writeReconciling(key, resource, WAITING_FOR_POSTGRES)
-      reportPendingCleanup(key, resource, error)
+      reportPendingCleanup(key, resource, error instanceof PostgresAway ? WAITING_FOR_POSTGRES : FAILED)
       throw error
     }
   }
@@ -130,6 +131,11 @@ export function createController<K extends Kind>(
     if (!hasFinalizer(resource) && finalized.get(keyText(key)) === uid) return
     // A grant without a RoleAssignment ends, whether the object was deleted or its kind.
     if (kind === 'RoleAssignment' || (await source.isOwnDeletion?.(resource)) !== false) {
+      if (hasFinalizer(resource) && holdsDeletion(resource)) {
+        await writeStatus(key, resource, { conditions: [], isHeld: true })
+        reportPendingCleanup(key, resource, 'the annotation realmkeeper.io/paused holds its deletion')
+        return
+      }
       await reconciler.finalize(resource, view)
     } else {
       log.warn({ resource: keyText(key) }, 'the kind was deleted: the finalizer is removed and the rows stay')
@@ -159,7 +165,8 @@ export function createController<K extends Kind>(
     return backoffMillis(attempts + 1, FIRST_NOT_YET_MILLIS, LONGEST_NOT_YET_MILLIS, random)
   }
 
-  async function writeStatus(key: ResourceKey, resource: Resource, result: ReconcileResult): Promise<void> {
+  async function writeStatus(key: ResourceKey, resource: Resource, found: ReconcileResult): Promise<void> {
+    const result = withPauseCondition(resource, found)
     const patch = statusPatch(resource, result)
     if (patch) await source.writeStatus(key, resource.metadata.uid, patch)
     for (const event of transitionEvents(resource, result)) source.recordEvent(key, event)
@@ -185,10 +192,9 @@ export function createController<K extends Kind>(
       .catch((error: unknown) => log.debug({ err: error, resource: keyText(key) }, 'the status could not be written'))
   }
 
-  function reportPendingCleanup(key: ResourceKey, { metadata }: Resource, error: unknown): void {
+  function reportPendingCleanup(key: ResourceKey, { metadata }: Resource, cause: string): void {
     if (metadata.deletionTimestamp === undefined || cleanupReported.has(metadata.uid)) return
     cleanupReported.add(metadata.uid)
-    const cause = error instanceof PostgresAway ? WAITING_FOR_POSTGRES : FAILED
     const message = `the object stays until its rows are removed: ${cause}`
     source.recordEvent(key, { type: 'Warning', reason: 'CleanupPending', message })
   }

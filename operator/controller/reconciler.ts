@@ -34,6 +34,8 @@ export interface ReconcileResult {
   removeApprovals?: string[]
   /** When to reconcile again without an event: an expiry, a rotation. */
   requeueAt?: Date
+  /** The spec is not applied, because the resource is paused: the status keeps the generation that it is about. */
+  isHeld?: boolean
   /** Rows changed that other resources use: the controller enqueues those. */
   changed?: boolean
   /** What only the log tells: readers of status may have no right on Secrets. Logged when it changes. */

@@ -25,10 +25,11 @@ export function statusPatch(resource: Resource, result: ReconcileResult): Status
   const hasFields = Object.entries(fields).every(([name, wanted]) =>
     isDeepStrictEqual(withoutUndefined(status && Reflect.get(status, name)), withoutUndefined(wanted)),
   )
-  const isCurrent = hasConditions && hasFields && status?.observedGeneration === observedGeneration
+  const about = result.isHeld ? (status?.observedGeneration ?? observedGeneration) : observedGeneration
+  const isCurrent = hasConditions && hasFields && status?.observedGeneration === about
   if (isCurrent && removeApprovals.length === 0) return undefined
   return {
-    observedGeneration,
+    observedGeneration: about,
     conditions,
     ...(result.fields && { fields }),
     ...(removeApprovals.length > 0 && { removeApprovals }),
@@ -41,7 +42,7 @@ const EVENT_PER_REASON = ['Ready', 'KeysReady']
 /** Events for conditions that turned False, and those of the reconciler. None for success, none repeated. */
 export function transitionEvents(resource: Resource, result: ReconcileResult): ResourceEvent[] {
   const turnedFalse = result.conditions.filter(({ type, status, reason }) => {
-    if (status !== 'False') return false
+    if (status !== 'False' || type === 'Paused') return false
     const before = conditionOf(resource, type)
     if (before?.status === 'True') return true
     return EVENT_PER_REASON.includes(type) && before?.reason !== reason

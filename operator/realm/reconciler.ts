@@ -5,6 +5,7 @@ import { withinBounds } from '../../store/password_hash.ts'
 import { findRealm } from '../../store/realms.ts'
 import { findDefaultRoles, realmAdminUntil } from '../../store/role_assignments.ts'
 import type { EncryptionField, EncryptionPreconditions, RealmRow } from '../../store/realms.ts'
+import { heldResult, isPaused } from '../controller/paused.ts'
 import { notReady, ready } from '../controller/reconciler.ts'
 import type { Reconciler } from '../controller/reconciler.ts'
 import type { ReconcilerDeps } from '../deps.ts'
@@ -59,6 +60,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const adminUntil = await realmAdminUntil(store.db, name, now)
       const preconditionStates = preconditionConditions(realm, license, adminUntil)
       const encryption = preconditions(preconditionStates, license, adminUntil)
+      if (isPaused(realm)) return heldResult(realm, await withdrawEncryption(name, uid, encryption))
       const wanted = specFields(realm)
       const needsEncryptionKey = wanted.length > 0 && encryption.missing.length === 0
       const spec = keyringSpec(realm, wanted, needsEncryptionKey, view)
@@ -148,6 +150,13 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
     if (view.isRecreated('Realm', realm.metadata.namespace) && formerRow(name, realm)) return
     const stillThere = view.knownAs('Realm', relation.realmName(name)).some(({ metadata }) => metadata.uid === recorded)
     if (!stillThere) await removeRealm(deps, { realm: name, resourceUid: recorded })
+  }
+
+  /** For a paused Realm, whose row stays: a license or an administrator that others took away is missing nevertheless. */
+  async function withdrawEncryption(name: string, uid: string, encryption: EncryptionPreconditions): Promise<boolean> {
+    const present = await findRealm(store.db, name)
+    if (present?.resourceUid !== uid || encryption.missing.length === 0) return false
+    return saveRealm(deps, { ...present, encryption })
   }
 
   async function servedFields(

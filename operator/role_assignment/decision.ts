@@ -29,6 +29,8 @@ export interface DecisionInput {
 export interface Assignment extends Pick<ObjectMeta, 'uid' | 'generation' | 'namespace' | 'name'> {
   /** Whether it has a deletionTimestamp. */
   deleting: boolean
+  /** Nothing new is granted while it is paused, and everything that ends ends. */
+  paused?: boolean
   subject: RoleAssignmentSubject
   roles: readonly string[]
   requestedBy: string
@@ -114,6 +116,7 @@ export type Reason =
   | 'DecidedTooEarly'
   | 'DecisionUnproven'
   | 'ApprovalNotEnforced'
+  | 'Paused'
   | 'Deleting'
 
 export type AuditNote = Pick<AuditEntry, 'action' | 'details'>

@@ -83,7 +83,8 @@ export function nextGrant(input: NextGrantInput): NextGrant {
   if (remaining.ended === 'Ended' && wasGranted(granted)) return { outcome: 'Ended' }
   if (!request || !governance) return unchanged
   if (isOver(request.expiresAt, now)) return { ...unchanged, outcome: 'Ended' }
-  const mayGrant = !enforcement.required || enforcement.mode === 'development' || enforcement.mode === 'enforced'
+  const isEnforced = enforcement.mode === 'development' || enforcement.mode === 'enforced'
+  const mayGrant = assignment.paused !== true && (isEnforced || !enforcement.required)
 
   if (!needsDecision(request, governance)) {
     if (!mayGrant || (grant && satisfies(grant, request))) return unchanged

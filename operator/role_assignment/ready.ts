@@ -14,6 +14,7 @@ const UNPROVEN_SPEC =
   `requester that it names; no decision on it counts: check spec, then ${NEW_GENERATION}`
 
 const DELETING = 'it is being deleted and grants nothing'
+const PAUSED = 'nothing new is granted while it is paused'
 
 interface ReadyInput {
   input: DecisionInput
@@ -63,7 +64,11 @@ export function readyCondition(facts: ReadyInput): Ready {
       message: sentence(grantedPart(serving), approvedPart(granted), addedLaterPart(resolution.roles, request)),
     }
   }
-  if (!governed) return notReady('ApprovalNotEnforced', notEnforcedPart(input))
+  if (!governed) {
+    return input.assignment.paused
+      ? notReady('Paused', PAUSED)
+      : notReady('ApprovalNotEnforced', notEnforcedPart(input))
+  }
   if (isGrantedByDecision(serving, input.assignment)) {
     const requested = new Set([...request.listedRoles, ...request.roles])
     const lost = [...requested].filter((role) => !serving?.roles.includes(role))
@@ -102,6 +107,7 @@ function waiting({ input, resolution, granted, votes }: ReadyInput, request: Req
     returnedRolesPart(resolution, request),
   ]
 
+  if (assignment.paused && missing === 0) return notReady('Paused', PAUSED, ...parts)
   // In mode `unchecked` a missing approval is the obstacle; with all approvals there, the missing check is.
   const isBlocked = enforcement.mode === 'gap' || (enforcement.mode === 'unchecked' && missing === 0)
   if (enforcement.required && isBlocked) return notReady('ApprovalNotEnforced', notEnforcedPart(input), ...parts)

@@ -4,6 +4,7 @@ import type { WrittenSpec } from '../../store/operator/spec_proofs.ts'
 import { findRoleAssignmentByUid } from '../../store/role_assignments.ts'
 import type { RoleAssignmentRow } from '../../store/role_assignments.ts'
 import { conditionOf } from '../controller/condition.ts'
+import { isPaused } from '../controller/paused.ts'
 import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import type { ApprovalEnforcement } from '../enforcement/approval_enforcement.ts'
@@ -132,9 +133,11 @@ function needsLiveCheck({ newDecisions, audit }: DecisionResult): boolean {
   return newDecisions.length > 0 || audit.some(({ action }) => action === 'roles_granted')
 }
 
-function assignmentOf({ metadata, spec }: RoleAssignmentResource): Assignment {
+function assignmentOf(resource: RoleAssignmentResource): Assignment {
+  const { metadata, spec } = resource
   const { uid, generation, namespace, name, deletionTimestamp } = metadata
-  return { ...spec, uid, generation, namespace, name, deleting: deletionTimestamp !== undefined }
+  const deleting = deletionTimestamp !== undefined
+  return { ...spec, uid, generation, namespace, name, deleting, paused: isPaused(resource) }
 }
 
 function realmOf(realm: RealmForResource): RealmForAssignment {

@@ -1,4 +1,5 @@
 import type { ReconcilerDeps } from '../deps.ts'
+import { heldResult, isPaused } from '../controller/paused.ts'
 import { notReady, ready, unusable } from '../controller/reconciler.ts'
 import type { Reconciler } from '../controller/reconciler.ts'
 import { realmPathOf, relation, subjectOf } from '../view/relations.ts'
@@ -21,6 +22,11 @@ export function userReconciler(deps: Deps): Reconciler<'User'> {
       if (!realm.admitted) {
         const changed = await withdrawUser(deps, user.metadata.uid)
         return notReady(realm.reason, realm.message, { changed, fields: { subject: undefined } })
+      }
+
+      if (isPaused(user)) {
+        await removeFormerUser(deps, { resourceUid: user.metadata.uid, ...pathParts(user) })
+        return heldResult(user)
       }
 
       const taken = takenName(user, realm.name, view, rows)
