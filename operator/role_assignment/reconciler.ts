@@ -62,7 +62,8 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
       let provenSpec: WrittenSpec | undefined
       // The known enforcement may be a minute old: a decision is recorded, a role granted, or a spec taken as proven, only
       // after a live check.
-      if (needsLiveCheck(result) || (spec === 'unknown' && enforcement.mode === 'enforced')) {
+      const needsProof = spec === 'unknown' && enforcement.mode === 'enforced' && !resource.metadata.deletionTimestamp
+      if (needsLiveCheck(result) || needsProof) {
         const live = await enforcement.prove(resource)
         // Read again: a gap that ended since the first read has marked the spec.
         const marked = await readSpecState(live, written)
