@@ -15,6 +15,7 @@ import type { Keyrings } from './keyrings/keyrings.ts'
 import type { KeyringSource } from './keyrings/keyring_source.ts'
 import { createPasswords, hashConcurrency } from './passwords/passwords.ts'
 import type { Passwords } from './passwords/passwords.ts'
+import { parametersInUse } from './passwords/parameters_in_use.ts'
 import { followChanges } from './realms/change_follower.ts'
 import type { ChangeFollower } from './realms/change_follower.ts'
 import { createRealmMirror } from './realms/realm_mirror.ts'
@@ -111,7 +112,11 @@ export function startDeps({ config, pool, keyringSource, replicaId, now, log }: 
     }),
     verifiedTokens: createVerifiedTokens(now),
     failedDecrypts: createFailureLimiter(config.failedDecryptsPerSubject, now),
-    passwords: createPasswords({ concurrency: hashConcurrency(availableParallelism(), threadPoolSize()), log }),
+    passwords: createPasswords({
+      concurrency: hashConcurrency(availableParallelism(), threadPoolSize()),
+      inUse: parametersInUse(pool),
+      log,
+    }),
     loginLimits: {
       byAddress: createFailureLimiter(config.failedLoginsPerAddress, now),
       byClient: createFailureLimiter(config.failedLoginsPerClient, now),

@@ -102,6 +102,19 @@ export async function upsertUser(db: Db, row: UserRow): Promise<UserSaved> {
   }
 }
 
+/**
+ * What stands before the salt in the password hashes of a realm, each once: algorithm, version and parameters. Reads
+ * every user of the realm.
+ */
+export async function listHashHeads(db: Db, realm: string): Promise<string[]> {
+  const { rows } = await db.query<{ head: string }>(
+    `select distinct substring(password_hash from '^[$]argon2id[$]v=19[$][a-z0-9=,]{1,40}[$]') as head
+       from users where realm = $1 and password_hash is not null`,
+    [realm],
+  )
+  return rows.map(({ head }) => head).filter((head) => head !== null)
+}
+
 /** Replaces a hash that was made with other parameters, unless the password has changed since. */
 export async function renewPasswordHash(
   db: Db,

@@ -1,11 +1,12 @@
 import { createFairLimit } from '../../process/fair_limit.ts'
+import type { Cost } from '../../process/fair_limit.ts'
 import type { PasswordHashing } from '../../store/realms.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 
 /** A reserved place in the queue. */
 export interface Reservation {
   /** Runs `work` when the queue reaches it. Call it once at most. `cost` replaces the one that was entered. */
-  run<Result>(work: () => Promise<Result>, cost?: PasswordHashing): Promise<Result>
+  run<Result>(work: () => Promise<Result>, cost?: Cost): Promise<Result>
   /** Gives up the place unless `run` was called. */
   leave(): void
 }
@@ -86,10 +87,9 @@ export function createHashQueue({ concurrency, memoryKiB, maxSeconds }: HashQueu
         leave() {
           if (!isUsed) release()
         },
-        run(work, { memoryKiB, iterations } = cost) {
+        run(work, taken = { memoryKiB: cost.memoryKiB, work: units }) {
           isUsed = true
-          const taken = memoryKiB * iterations
-          return limit.run(realm, { memoryKiB, work: taken }, () => measured(taken, work)).finally(release)
+          return limit.run(realm, taken, () => measured(taken.work, work)).finally(release)
         },
       }
     },

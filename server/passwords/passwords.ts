@@ -3,14 +3,18 @@ import argon2 from 'argon2'
 import type { Logger } from 'pino'
 import type { PasswordHashing } from '../../store/realms.ts'
 import { memoryForHashes } from '../../process/fair_limit.ts'
-import { hashParameters, MOST } from '../../store/password_hash.ts'
+import type { Cost } from '../../process/fair_limit.ts'
+import { hashParameters, MOST, withinBounds } from '../../store/password_hash.ts'
 import { createHashQueue } from './hash_queue.ts'
+import { textOf } from './parameters_in_use.ts'
+import type { ParametersInUse } from './parameters_in_use.ts'
 
 /** The check of one password, with a place in the queue. */
 export interface PasswordCheck {
   /**
-   * Whether the password has this hash. Without a usable hash, a dummy hash is computed and the result is false: it
-   * takes as long as a wrong password.
+   * Whether the password has this hash; false without a usable one. Computes one hash with each of the parameters that
+   * hashes of the realm have, this one among them and dummies for the others, so that the time is the same for every
+   * name, also after the realm's parameters changed.
    */
   verify(stored: string | null | undefined, password: string): Promise<boolean>
   /** Gives up the place in the queue unless `verify` was called. */
@@ -36,8 +40,14 @@ export function hashConcurrency(cores: number, poolThreads: number): number {
   return Math.max(1, Math.min(cores, poolThreads - FREE_THREADS))
 }
 
+export interface PasswordsOptions {
+  concurrency: number
+  inUse: ParametersInUse
+  log: Logger
+}
+
 /** Checks passwords of logins: argon2id, compared in NFC, `concurrency` at a time. */
-export function createPasswords({ concurrency, log }: { concurrency: number; log: Logger }): Passwords {
+export function createPasswords({ concurrency, inUse, log }: PasswordsOptions): Passwords {
   const memoryKiB = memoryForHashes(MOST.memoryKiB)
   const queue = createHashQueue({ concurrency, memoryKiB, maxSeconds: MAX_WAIT_SECONDS })
 
@@ -52,18 +62,29 @@ export function createPasswords({ concurrency, log }: { concurrency: number; log
 
   return {
     length: () => queue.length(),
-    enter(realm, parameters) {
+    enter(realm, ofRealm) {
+      const parameters = withinBounds(ofRealm)
       const reservation = queue.enter(realm, parameters)
       return {
         leave: () => reservation.leave(),
         async verify(stored, password) {
-          const cost = typeof stored === 'string' ? hashParameters(stored) : undefined
-          if (typeof stored === 'string' && !cost) {
+          const own = typeof stored === 'string' ? hashParameters(stored) : undefined
+          if (typeof stored === 'string' && !own) {
             log.error('a stored password hash is damaged or exceeds the allowed parameters: its user cannot log in')
           }
-          const hash = typeof stored === 'string' && cost ? stored : dummyHash(parameters)
-          const isRight = await reservation.run(() => compute(hash, password), cost ?? parameters)
-          return cost !== undefined && isRight
+          const hashes = new Map((await inUse(realm, parameters)).map((each) => [textOf(each), dummyHash(each)]))
+          if (typeof stored === 'string' && own) hashes.set(textOf(own), stored)
+          return reservation.run(
+            async () => {
+              let isRight = false
+              for (const hash of hashes.values()) {
+                const matches = await compute(hash, password)
+                if (hash === stored) isRight = matches
+              }
+              return isRight
+            },
+            costOf([...hashes.values()]),
+          )
         },
       }
     },
@@ -80,6 +101,15 @@ export function createPasswords({ concurrency, log }: { concurrency: number; log
         return undefined
       }
     },
+  }
+}
+
+/** One hash after the other. */
+function costOf(hashes: string[]): Cost {
+  const all = hashes.flatMap((hash) => hashParameters(hash) ?? [])
+  return {
+    memoryKiB: Math.max(...all.map(({ memoryKiB }) => memoryKiB)),
+    work: all.reduce((sum, { memoryKiB, iterations }) => sum + memoryKiB * iterations, 0),
   }
 }
 

@@ -17,7 +17,11 @@ test('signatures and verifications do not wait for a full queue of hashes', asyn
   const verifier = verifiers.get(signer?.kid ?? '')
   if (!signer || !verifier) throw new Error('the keyring has no signing key')
   const concurrency = hashConcurrency(availableParallelism(), threadPoolSize())
-  const passwords = createPasswords({ concurrency, log: pino({ level: 'silent' }) })
+  const passwords = createPasswords({
+    concurrency,
+    inUse: async (_, present) => [present],
+    log: pino({ level: 'silent' }),
+  })
   let ended = 0
   const hashes = Array.from({ length: concurrency + 1 }, async () => {
     await passwords.enter('acme', LONG).verify(undefined, 'password')
