@@ -24,7 +24,7 @@ export interface RealmSpec {
   keyRotation: RealmKeyRotation
   allowedNamespaces: RealmAllowedNamespaces
   /**
-   * Whether the keyring is kept or deleted with the Realm. Without the keyring, its ciphertexts can never be decrypted.
+   * Whether the keyring is kept or deleted with the Realm. Without the keyring, its ciphertexts can never be decrypted. Changing it to Delete requires the verb approve on this Realm; so does deleting a Realm with identityGovernance.
    */
   deletionPolicy: 'Retain' | 'Delete'
 }
@@ -199,7 +199,7 @@ export interface RealmStatus {
   encryptionFields?: RealmEncryptionField[]
   keys?: RealmKeys
   /**
-   * Ready, KeysReady, LicenseValid, GovernanceEnabled, RealmAdminAssigned, ApprovalEnforced, FieldEncryptionReady.
+   * Ready, KeysReady, LicenseValid, GovernanceEnabled, RealmAdminAssigned, ApprovalEnforced, GovernanceConfirmed, FieldEncryptionReady.
    */
   conditions?: RealmCondition[]
 }

@@ -23,6 +23,7 @@ export type AuditAction =
   | 'key_loss_accepted'
   | 'keyring_accepted'
   | 'realm_transferred'
+  | 'governance_lowered'
 
 export interface AuditRow {
   writer: string

@@ -1,6 +1,6 @@
 import type { ConditionState } from '../controller/condition.ts'
 import type { Enforcement } from '../role_assignment/decision.ts'
-import type { RoleAssignmentResource } from '../view/resource_types.ts'
+import type { RealmResource, RoleAssignmentResource } from '../view/resource_types.ts'
 import type { EnforcementState } from './gap.ts'
 
 /** Whether admission policies restrict who may decide. */
@@ -16,6 +16,14 @@ export interface ApprovalEnforcement extends Enforcement {
    * server does not answer, and when the object is no longer what was read.
    */
   prove(resource: RoleAssignmentResource): Promise<ApprovalEnforcement>
+
+  /** In mode `enforced`: the end of the last gap. Since then admission checked every write. */
+  enforcedSince?: Date | undefined
+  /**
+   * As `prove`, for what a Realm says of its governance: resolves with `enforcedSince` when admission refuses to let the
+   * operator confirm the governance of this Realm, and undefined when it does not.
+   */
+  proveRealm(realm: RealmResource): Promise<Date | undefined>
 }
 
 /** For resources from files: only the operator checks who decides. */
@@ -26,6 +34,7 @@ export const DEVELOPMENT: ApprovalEnforcement = {
   message: 'resources come from files: names are claims, and only the operator applies the rules on who may decide',
   statusTrusted: true,
   prove: async () => DEVELOPMENT,
+  proveRealm: async () => undefined,
 }
 
 /** The condition `ApprovalEnforced` of a Realm. */

@@ -4,15 +4,16 @@ import type { Clock } from '../../kubernetes/clock.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { APPLY_PATCH } from '../../kubernetes/api_client.ts'
 import type { ApiClient } from '../../kubernetes/api_client.ts'
-import { ApiError, isStatus } from '../../kubernetes/api_error.ts'
+import { isStatus } from '../../kubernetes/api_error.ts'
 import type { ApiObject } from '../../kubernetes/api_object.ts'
 import { CRDS_PATH, kindPath, objectPath } from '../source/cluster/api_names.ts'
 import { listAll } from '../../kubernetes/list_all.ts'
 import { receive, trimmed } from '../source/cluster/received_object.ts'
 import { createReflector } from '../../kubernetes/reflector.ts'
 import type { Sink } from '../../kubernetes/reflector.ts'
-import { ResourceConflict } from '../source/resource_source.ts'
-import { ReadForbidden, NoAnswer } from './policy_access.ts'
+import { answered, outcomeOf, throwAnswered } from './api_answers.ts'
+import { clusterRealmAccess } from './realms/cluster_realm_access.ts'
+import { ReadForbidden } from './policy_access.ts'
 import type { PolicyAccess, PolicyKind, PolicyName, PolicyObject, ProbeResult } from './policy_access.ts'
 import { policyNames } from './policy_check.ts'
 
@@ -118,6 +119,8 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
       return object && assignmentOf(object)
     },
 
+    realms: clusterRealmAccess({ client, namespaces }),
+
     watch(changed) {
       const sink: Sink = { replace: async () => changed(), apply: async () => changed() }
       const reflectors = policyNames().map(({ kind, name }) =>
@@ -140,33 +143,6 @@ export function clusterPolicyAccess(options: ClusterPolicyAccessOptions): Policy
       }
     },
   }
-}
-
-/** `… is forbidden: ValidatingAdmissionPolicy 'NAME' with binding 'NAME' denied request: …`: KEP-3488. */
-const BY_POLICY = / is forbidden: ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request/
-
-function outcomeOf(error: unknown): ProbeResult {
-  // The object was deleted or replaced meanwhile.
-  if (isStatus(error, 404, 409)) return { result: 'none' }
-  const answer = answered(error)
-  if (answer instanceof NoAnswer || !(answer instanceof ApiError)) throw answer
-  const policy = answer.status === 403 ? BY_POLICY.exec(answer.message)?.[1] : undefined
-  return policy === undefined ? { result: 'failed', why: answer.message } : { result: 'refused', policy }
-}
-
-/**
- * NoAnswer for errors that tell nothing about policies: no connection, an unknown identity, too many requests, a failing
- * server, and a process that does not lead.
- */
-function answered(error: unknown): unknown {
-  if (error instanceof ResourceConflict) return new NoAnswer(error.message, { cause: error })
-  if (!(error instanceof ApiError)) return error
-  const isSilence = [0, 401, 408, 410, 429].includes(error.status) || error.status >= 500
-  return isSilence ? new NoAnswer(error.message, { cause: error }) : error
-}
-
-function throwAnswered(error: unknown): never {
-  throw answered(error)
 }
 
 function isAlive({ metadata }: RoleAssignmentResource): boolean {

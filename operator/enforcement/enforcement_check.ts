@@ -3,17 +3,19 @@ import { loggableText } from '../../process/loggable.ts'
 import { findEnforcementRecord, saveEnforcementRecord } from '../../store/operator/approval_enforcement.ts'
 import type { EnforcementRecord, PolicyIdentities } from '../../store/operator/approval_enforcement.ts'
 import { Deposed } from '../../store/operator/epoch.ts'
-import type { RoleAssignmentResource } from '../view/resource_types.ts'
+import type { RealmResource, RoleAssignmentResource } from '../view/resource_types.ts'
 import { NotYet } from '../view/view.ts'
+import { answeredOrNone, throwNotYet } from './api_answers.ts'
 import { describeState } from './approval_enforcement.ts'
 import type { ApprovalEnforcement } from './approval_enforcement.ts'
 import { INITIAL_STATE, nextState } from './gap.ts'
 import type { CheckResult, EnforcementState, NextState, Passed } from './gap.ts'
 import type { EnforcementCheckOptions, LeaderContext } from './check_options.ts'
+import { markConfirmations } from './realms/mark_confirmations.ts'
 import { markGap } from './mark_gap.ts'
 import { nextRecord } from './next_record.ts'
-import { NoAnswer } from './policy_access.ts'
 import { checkPolicies } from './policy_check.ts'
+import { isRealmProven } from './realms/realm_proof.ts'
 import { withScope } from './scope.ts'
 import { shippedSet } from './release/shipped_set.ts'
 import { isCurrent, statusesEqualRows } from './stored_decisions.ts'
@@ -55,7 +57,8 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
 
   function current(): ApprovalEnforcement {
     const statusTrusted = state.mode === 'enforced' && record?.statusesAgree === true
-    return { ...describeState(state), required, statusTrusted, prove }
+    const enforcedSince = state.mode === 'enforced' ? (record?.enforcedSince ?? undefined) : undefined
+    return { ...describeState(state), required, statusTrusted, prove, enforcedSince, proveRealm }
   }
 
   /** Before a decision is recorded or a role granted: checks the policies and reads the object, both from now on. */
@@ -63,16 +66,19 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
     getLeader()
     const [result, live] = await Promise.all([
       checkFromNow(),
-      access.readAssignment(resource.metadata).catch((error: unknown) => {
-        if (error instanceof NoAnswer) throw new NotYet(error.message)
-        throw error
-      }),
+      access.readAssignment(resource.metadata).catch(throwNotYet),
     ])
     if (state.mode === 'gap') return current()
     if (result.outcome === 'no_answer') throw new NotYet(result.message)
     if (probedWith === undefined) throw new NotYet('the operator could not probe admission on a RoleAssignment yet')
     if (!isCurrent(resource, live)) throw new NotYet('the RoleAssignment changed since it was read')
     return current()
+  }
+
+  async function proveRealm(realm: RealmResource): Promise<Date | undefined> {
+    getLeader()
+    const isProven = await isRealmProven(realm, access.realms, checkFromNow())
+    return isProven ? current().enforcedSince : undefined
   }
 
   /** A check that begins after this call. Calls before it begins share it. */
@@ -125,8 +131,9 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
 
   /** Marks specs and decisions of the gap as unproven. A policy that changes meanwhile keeps the gap open. */
   async function endGap({ identities }: Passed): Promise<void> {
-    const live = await listAssignments()
-    if (!live) return
+    const [live, realms] = [await answeredOrNone(access.listAssignments()), await answeredOrNone(access.realms.list())]
+    if (!live || !realms) return
+    await markConfirmations(getLeader().store, realms)
     await markGap(getLeader().store, { live, cached: getLeader().cached() }, log)
     const { result } = await checkPolicies(access, () => true, set)
     const next = nextState(state, result, { record, trustExisting, set, at: clock.now() })
@@ -140,19 +147,12 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
 
   /** After a gap, trusts statuses again once they equal the rows. */
   async function compareStatuses(): Promise<void> {
-    const live = await listAssignments()
+    const live = await answeredOrNone(access.listAssignments())
     if (!record || !live || !(await statusesEqualRows(getLeader().store.db, live))) return
     const { result } = await checkPolicies(access, () => false, set)
     if (result.outcome === 'passed' && isDeepStrictEqual(result.identities, record.identities)) {
       await save({ ...record, statusesAgree: true })
     }
-  }
-
-  async function listAssignments(): Promise<RoleAssignmentResource[] | undefined> {
-    return access.listAssignments().catch((error: unknown) => {
-      if (error instanceof NoAnswer) return undefined
-      throw error
-    })
   }
 
   async function save(next: EnforcementRecord): Promise<void> {

@@ -13,11 +13,14 @@ export function nextRecord(
     return { ...record, gapSince: record.gapSince ?? now, gapRevealed, statusesAgree: false }
   }
   if (result.outcome !== 'passed') return undefined
-  if (action === 'trust') return proofOf(result, scope, true)
-  if (action === 'continue') return proofOf(result, scope, record?.statusesAgree === true)
-  return action === 'end' ? proofOf(result, scope, false) : undefined
+  const proof = proofOf(result, scope)
+  if (action === 'trust') return { ...proof, statusesAgree: true, enforcedSince: now }
+  if (action === 'continue') {
+    return { ...proof, statusesAgree: record?.statusesAgree === true, enforcedSince: record?.enforcedSince ?? now }
+  }
+  return action === 'end' ? { ...proof, statusesAgree: false, enforcedSince: now } : undefined
 }
 
-function proofOf({ identities, shipped }: Passed, scope: Scope, statusesAgree: boolean): EnforcementRecord {
-  return { identities, shipped, gapSince: null, gapRevealed: false, statusesAgree, scope }
+function proofOf({ identities, shipped }: Passed, scope: Scope) {
+  return { identities, shipped, gapSince: null, gapRevealed: false, scope }
 }

@@ -1,4 +1,4 @@
-import type { RoleAssignmentResource } from '../view/resource_types.ts'
+import type { RealmResource, RoleAssignmentResource } from '../view/resource_types.ts'
 import type { Scope } from './scope.ts'
 
 /** An object that enforces approvals, as the API server holds it. */
@@ -36,8 +36,21 @@ export interface PolicyAccess {
   /** Undefined when there is no such RoleAssignment. */
   readAssignment(key: { namespace: string; name: string }): Promise<RoleAssignmentResource | undefined>
 
+  readonly realms: RealmAccess
+
   /** Calls `changed` when a policy, a binding or the CRD may have changed. Returns what stops the watch. */
   watch(changed: () => void): () => Promise<void>
+}
+
+/** Live reads of Realms, without a cache. Every method rejects with NoAnswer as those of PolicyAccess do. */
+export interface RealmAccess {
+  list(): Promise<RealmResource[]>
+
+  /** Undefined when there is no such Realm. */
+  read(key: { namespace: string; name: string }): Promise<RealmResource | undefined>
+
+  /** Confirms the governance of the present version of the Realm, as the operator and with `dryRun=All`. */
+  probe(realm: RealmResource): Promise<ProbeResult>
 }
 
 export type ProbeResult =

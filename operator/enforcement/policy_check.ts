@@ -66,7 +66,7 @@ function failed(
   return { result: { outcome: 'failed', reason, message, isRevealed } }
 }
 
-/** The objects that enforce approvals: the policies, their bindings and the CRD of RoleAssignment. */
+/** The objects that enforce approvals: the policies, their bindings, and the CRDs of RoleAssignment and Realm. */
 export function policyNames(set = shippedSet()): PolicyName[] {
   return [...set.present.keys()].map((text) => {
     const [kind = '', name = ''] = text.split('/')

@@ -4,6 +4,7 @@ import type { EncryptionPreconditions } from '../../store/realms.ts'
 import type { LicenseState } from './license.ts'
 import { falseCondition, trueCondition } from '../controller/condition.ts'
 import type { ConditionState } from '../controller/condition.ts'
+import type { Governance } from '../role_assignment/decision.ts'
 import type { RealmResource } from '../view/resource_types.ts'
 
 /** Until when a User or the group holds `svc-realm-admin`: null without an end, undefined when none does. */
@@ -11,11 +12,10 @@ export type AdminUntil = Date | null | undefined
 
 /** The conditions of the preconditions of field encryption. */
 export function preconditionConditions(
-  realm: RealmResource,
+  { enabled, requiredApprovals }: Governance,
   license: LicenseState,
   adminUntil: AdminUntil,
 ): ConditionState[] {
-  const { enabled, requiredApprovals } = realm.spec.identityGovernance
   return [
     license.condition,
     enabled

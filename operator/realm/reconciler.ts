@@ -18,6 +18,7 @@ import { pathOf, realmName } from '../view/resource_types.ts'
 import type { RealmResource } from '../view/resource_types.ts'
 import type { View } from '../view/view.ts'
 import { encryptionCondition, hashingConditions, preconditionConditions, preconditions } from './conditions.ts'
+import { deletesKeys, reconcileGovernance } from './governance/reconcile_governance.ts'
 import { fieldsPaired, fieldStatus, pairOf, specFields } from './fields.ts'
 import { isLeaving, nameTaken, ownerOf, recordTransfer } from './keyring/keyring_owner.ts'
 import { keyringSpec } from './keyring/keyring_spec.ts'
@@ -56,9 +57,10 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       await removeFormer(name, realm, view)
 
       const now = store.now()
+      const governed = await reconcileGovernance(realm, deps)
       const license = await licenseState(realm, name, now, deps)
       const adminUntil = await realmAdminUntil(store.db, name, now)
-      const preconditionStates = preconditionConditions(realm, license, adminUntil)
+      const preconditionStates = preconditionConditions(governed.governance, license, adminUntil)
       const encryption = preconditions(preconditionStates, license, adminUntil)
       if (isPaused(realm)) return heldResult(realm, await withdrawEncryption(name, uid, encryption))
       const wanted = specFields(realm)
@@ -76,6 +78,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
         ...preconditionStates,
         enforcementCondition(deps.approvalEnforcement()),
         ...hashingConditions(realm),
+        governed.condition,
         encryptionCondition(preconditionStates, {
           wanted: wanted.length,
           refused: keyring.fields.refused,
@@ -95,7 +98,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const requeueAt = earliest([keyring.recheckAt, license.changesAt, adminUntil ?? undefined])
       const rest = {
         conditions,
-        changed: rowChanged || refusalChanged || isLeaving(realm, view),
+        changed: rowChanged || refusalChanged || isLeaving(realm, view) || governed.changed,
         ...(requeueAt && { requeueAt }),
         detail: [license.detail, keyring.problem?.detail].filter(Boolean).join('; ') || undefined,
         fields: {
@@ -117,7 +120,7 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       if (name === undefined) return
       // Without a row it is unknown whether the keyring is this Realm's, so it stays. The Secret is deleted first: once
       // the row is gone, nothing refers to it.
-      const withKeys = realm.spec.deletionPolicy === 'Delete' && rows.realms.get(uid) !== undefined
+      const withKeys = rows.realms.get(uid) !== undefined && (await deletesKeys(realm, deps))
       if (withKeys) await secrets.delete(keyringAt(keyringNamespace, name))
       await removeRealm(deps, { realm: name, resourceUid: uid }, { withKeys })
     },

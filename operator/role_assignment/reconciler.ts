@@ -1,4 +1,6 @@
 import { listDecisions } from '../../store/operator/decisions.ts'
+import { findRememberedGovernance } from '../../store/operator/realm_governance.ts'
+import type { RememberedGovernance } from '../../store/operator/realm_governance.ts'
 import { findSpecProof } from '../../store/operator/spec_proofs.ts'
 import type { WrittenSpec } from '../../store/operator/spec_proofs.ts'
 import { findRoleAssignmentByUid } from '../../store/role_assignments.ts'
@@ -9,6 +11,7 @@ import type { ReconcileResult, Reconciler } from '../controller/reconciler.ts'
 import type { ReconcilerDeps } from '../deps.ts'
 import type { ApprovalEnforcement } from '../enforcement/approval_enforcement.ts'
 import { definedRoles } from '../realm/fields.ts'
+import { governanceOf, parseStrength, strengthInEffect, strengthOf } from '../realm/governance/strength.ts'
 import { pathOf } from '../view/resource_types.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
 import { NotYet } from '../view/view.ts'
@@ -41,6 +44,7 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
       const realm = view.realmFor(resource)
       const row = await findRoleAssignmentByUid(store.db, uid)
       const recorded = await listDecisions(store.db, uid)
+      const remembered = realm.admitted ? await findRememberedGovernance(store.db, realm.name) : undefined
       const enforcement = approvalEnforcement()
       requireKnownState(enforcement, row, resource)
       const storedIn = { row: parseGranted(row?.granted), status: parseGranted(resource.status?.granted) }
@@ -51,7 +55,7 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
           recorded,
           stored: { ...storedIn, statusTrusted: enforcement.statusTrusted },
           spec,
-          realm: realmOf(realm),
+          realm: realmOf(realm, remembered, enforcement),
           user: realm.admitted ? userOf(resource, realm, view) : undefined,
           enforcement,
           now: store.now(),
@@ -141,16 +145,22 @@ function assignmentOf(resource: RoleAssignmentResource): Assignment {
   return { ...spec, uid, generation, namespace, name, deleting, paused: isPaused(resource) }
 }
 
-function realmOf(realm: RealmForResource): RealmForAssignment {
+/** @param remembered the strongest governance that the realm name had */
+function realmOf(
+  realm: RealmForResource,
+  remembered: RememberedGovernance | undefined,
+  enforcement: ApprovalEnforcement,
+): RealmForAssignment {
   if (!realm.admitted) return realm
   const { uid, name, resource } = realm
   const { namespace } = resource.metadata
+  const former = remembered && parseStrength(remembered.governance)
   return {
     admitted: true,
     uid,
     namespace,
     name,
-    governance: resource.spec.identityGovernance,
+    governance: governanceOf(resource, strengthInEffect(strengthOf(resource), former, enforcement)),
     ...definedRoles(resource),
   }
 }

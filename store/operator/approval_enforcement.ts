@@ -16,13 +16,15 @@ export interface EnforcementRecord {
   shipped: Record<string, string>
   /** Whether uids and generations alone show all that the present gap consists of. */
   gapRevealed: boolean
+  /** The end of the last gap; null when there was none yet. */
+  enforcedSince: Date | null
 }
 
 /** Undefined before the first proof on this database. */
 export async function findEnforcementRecord(db: Db): Promise<EnforcementRecord | undefined> {
   const { rows } = await db.query<EnforcementRecord>(
     `select identities, gap_since as "gapSince", statuses_agree as "statusesAgree", scope, shipped,
-            gap_revealed as "gapRevealed"
+            gap_revealed as "gapRevealed", enforced_since as "enforcedSince"
        from approval_enforcement`,
   )
   return rows[0]
@@ -30,11 +32,13 @@ export async function findEnforcementRecord(db: Db): Promise<EnforcementRecord |
 
 export async function saveEnforcementRecord(db: Db, record: EnforcementRecord): Promise<void> {
   await db.query(
-    `insert into approval_enforcement (identities, gap_since, statuses_agree, scope, shipped, gap_revealed)
-     values ($1, $2, $3, $4, $5, $6)
+    `insert into approval_enforcement (identities, gap_since, statuses_agree, scope, shipped, gap_revealed,
+       enforced_since)
+     values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (one) do update
         set identities = excluded.identities, gap_since = excluded.gap_since, statuses_agree = excluded.statuses_agree,
-            scope = excluded.scope, shipped = excluded.shipped, gap_revealed = excluded.gap_revealed`,
+            scope = excluded.scope, shipped = excluded.shipped, gap_revealed = excluded.gap_revealed,
+            enforced_since = excluded.enforced_since`,
     [
       JSON.stringify(record.identities),
       record.gapSince,
@@ -42,6 +46,7 @@ export async function saveEnforcementRecord(db: Db, record: EnforcementRecord): 
       record.scope && JSON.stringify(record.scope),
       JSON.stringify(record.shipped),
       record.gapRevealed,
+      record.enforcedSince,
     ],
   )
 }

@@ -18,7 +18,7 @@ export interface ShippedSpec {
 }
 
 const CRDS = join(import.meta.dirname, '../../../crds')
-/** One file for each former release, with its policies, bindings and the CRD of RoleAssignment. */
+/** One file for each former release, with its policies, bindings and the CRDs of RoleAssignment and Realm. */
 const FORMER = join(CRDS, 'former')
 
 let shipped: ShippedSet | undefined
@@ -63,8 +63,10 @@ export interface ManifestObject {
 
 function readSet(): ShippedSet {
   const { policies, bindings } = shippedPolicies()
-  const crd: ManifestObject = parse(readFileSync(join(CRDS, 'roleassignments.yaml'), 'utf8'))
-  return setOf([...policies, ...bindings, crd], readFormer())
+  const crds = ['roleassignments.yaml', 'realms.yaml'].map((file): ManifestObject =>
+    parse(readFileSync(join(CRDS, file), 'utf8')),
+  )
+  return setOf([...policies, ...bindings, ...crds], readFormer())
 }
 
 function readFormer(): ManifestObject[] {

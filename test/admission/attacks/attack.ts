@@ -1,3 +1,4 @@
+import type { WayToLessGovernance } from '../../../operator/realm/governance/ways.ts'
 import type { Answer } from '../../support/control_plane/account.ts'
 import type { World } from '../world.ts'
 
@@ -6,6 +7,8 @@ export interface Attack {
   name: string
   /** Part of the message of the refusal. When it is the message of a policy rule, this attack needs that rule. */
   refusal: string
+  /** For attacks on the governance of a realm. */
+  way?: WayToLessGovernance
   run: (world: World) => Promise<Answer>
 }
 

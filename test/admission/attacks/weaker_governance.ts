@@ -61,11 +61,13 @@ export const WEAKER_GOVERNANCE: Attack[] = [
     'one approval is not enough': { enabled: false, requiredApprovals: 2 },
     'claims need one approval more': { enabled: false, extraApprovalForClaims: true },
   }).map(([name, governance]) => ({
+    way: 'a deletion, and a Realm created again' as const,
     name: `the owner of a realm deletes it while ${name}`,
     refusal: REFUSALS.deletion,
     run: async (world: World) => world.who('carol').call('DELETE', pathOf(await governedRealm(world, governance))),
   })),
   {
+    way: 'the deletion of a collection of Realms',
     name: 'the owner of a realm deletes all realms with a label',
     refusal: REFUSALS.deletion,
     async run(world) {
@@ -76,11 +78,13 @@ export const WEAKER_GOVERNANCE: Attack[] = [
     },
   },
   {
+    way: 'a deletion by the garbage collector',
     name: 'the garbage collector deletes a governed realm',
     refusal: REFUSALS.deletion,
     run: async (world) => world.who('collector').call('DELETE', pathOf(await governedRealm(world))),
   },
   {
+    way: 'deletionPolicy Delete, which destroys the keys',
     name: 'the owner of a realm lets its deletion destroy the keys',
     refusal: REFUSALS.keys,
     run: async (world) => merge(world.who('carol'), await governedRealm(world), { spec: { deletionPolicy: 'Delete' } }),
@@ -92,6 +96,7 @@ export const WEAKER_GOVERNANCE: Attack[] = [
       merge(world.who('carol'), await governedRealm(world, {}), { spec: { deletionPolicy: 'Delete' } }),
   },
   {
+    way: 'an owner reference',
     name: 'the owner of a realm makes it the dependent of an object that will be deleted',
     refusal: REFUSALS.owner,
     run: async (world) =>
@@ -116,6 +121,7 @@ export const WEAKER_GOVERNANCE: Attack[] = [
     },
   },
   {
+    way: 'a confirmation by an account without the right',
     name: 'the owner of a realm confirms its governance',
     refusal: REFUSALS.mayNotConfirm,
     async run(world) {
@@ -142,6 +148,7 @@ export const WEAKER_GOVERNANCE: Attack[] = [
     },
   },
   {
+    way: 'a confirmation of another Realm or version',
     name: 'an approver confirms another version than the present one',
     refusal: REFUSALS.confirmsWhat,
     async run(world) {
@@ -173,6 +180,7 @@ async function mayWriteRealms({ home, cluster }: World, name: string): Promise<v
 function weakened(name: string, write: (world: World & { acme: Stored }) => Promise<Answer>): Attack {
   return {
     name: `the owner of a realm ${name}`,
+    way: 'an update of identityGovernance',
     refusal: REFUSALS.weaker,
     async run(world) {
       const acme = await world.who('carol').do('GET', `${API}/namespaces/${world.home}/realms/acme`)

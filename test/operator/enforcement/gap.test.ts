@@ -18,6 +18,7 @@ const RECORD: EnforcementRecord = {
   scope: null,
   shipped: {},
   gapRevealed: false,
+  enforcedSince: null,
 }
 const GAP_RECORD: EnforcementRecord = { ...RECORD, gapSince: new Date(0), statusesAgree: false }
 

@@ -56,6 +56,7 @@ const ENFORCED: ApprovalEnforcement = {
   message: '',
   statusTrusted: true,
   prove: async () => ENFORCED,
+  proveRealm: async () => undefined,
 }
 
 test('a reconcile that began before decisions were marked unproven does not record them', async () => {

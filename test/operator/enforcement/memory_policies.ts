@@ -1,7 +1,8 @@
 import type { PolicyAccess, PolicyObject, ProbeResult } from '../../../operator/enforcement/policy_access.ts'
 import { NoAnswer } from '../../../operator/enforcement/policy_access.ts'
+import { GOVERNANCE_POLICY } from '../../../operator/enforcement/realms/realm_proof.ts'
 import { textOf } from '../../../operator/enforcement/release/shipped_set.ts'
-import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
+import type { RealmResource, RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import { DECISIONS, installed } from './shipped.ts'
 
 /** The objects of an API server that enforce approvals, for a test to change. */
@@ -9,6 +10,9 @@ export interface MemoryPolicies extends PolicyAccess {
   scope: PolicyAccess['scope']
   objects: Map<string, PolicyObject>
   assignments: RoleAssignmentResource[]
+  realmObjects: RealmResource[]
+  /** In place of a refusal by the policy on governance. */
+  realmProbeResult: ProbeResult | undefined
   /** In place of a refusal by the policy on decisions. */
   probeResult: ProbeResult | undefined
   isUnreachable: boolean
@@ -33,6 +37,8 @@ export function memoryPolicies(): MemoryPolicies {
     scope: null,
     objects: installed(),
     assignments: [],
+    realmObjects: [],
+    realmProbeResult: undefined,
     probeResult: undefined,
     isUnreachable: false,
     calls: [],
@@ -62,6 +68,20 @@ export function memoryPolicies(): MemoryPolicies {
     async readAssignment({ name }) {
       called('readAssignment')
       return structuredClone(memory.assignments.find(({ metadata }) => metadata.name === name))
+    },
+    realms: {
+      async list() {
+        called('listRealms')
+        return structuredClone(memory.realmObjects)
+      },
+      async read({ name }) {
+        called('readRealm')
+        return structuredClone(memory.realmObjects.find(({ metadata }) => metadata.name === name))
+      },
+      async probe() {
+        called('probeRealm')
+        return memory.realmProbeResult ?? { result: 'refused', policy: GOVERNANCE_POLICY }
+      },
     },
     watch(changed) {
       listeners.add(changed)

@@ -9,21 +9,22 @@ export const CRD = 'CustomResourceDefinition/roleassignments.realmkeeper.io'
 
 /** The objects that enforce approvals, as after an installation, for a test to change. */
 export function installed(): Map<string, PolicyObject> {
-  const crd: PolicyObject = {
+  const crd = (name: string): PolicyObject => ({
     kind: 'CustomResourceDefinition',
-    metadata: { name: 'roleassignments.realmkeeper.io', uid: 'uid-crd', generation: 1 },
+    metadata: { name, uid: `uid-${name}`, generation: 1 },
     spec: {
       conversion: { strategy: 'None' },
       versions: [{ name: 'v1alpha1', served: true, storage: true, schema: {}, subresources: { status: {} } }],
     },
-  }
+  })
   const objects: PolicyObject[] = [
     ...[...POLICIES, ...POLICY_BINDINGS].map(({ kind, metadata, spec }) => ({
       kind,
       metadata: { name: metadata.name, uid: `uid-${kind}-${metadata.name}`, generation: 1 },
       spec,
     })),
-    crd,
+    crd('roleassignments.realmkeeper.io'),
+    crd('realms.realmkeeper.io'),
   ]
   const byName = objects.map((object) => [textOf({ kind: object.kind, name: object.metadata.name }), object] as const)
   return new Map(structuredClone(byName))

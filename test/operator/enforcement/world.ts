@@ -66,13 +66,19 @@ export interface EnforcementWorld {
   end(): Promise<void>
 }
 
-export async function enforcementWorld(plane: ControlPlane, namespace: string): Promise<EnforcementWorld> {
+/** @param others further namespaces that the operator watches */
+export async function enforcementWorld(
+  plane: ControlPlane,
+  namespace: string,
+  others: readonly string[] = [],
+): Promise<EnforcementWorld> {
+  const namespaces = [namespace, ...others]
   const { admin } = plane
   const operator = plane.user('operator')
   const database = await testDatabase()
   const running = new Set<Running>()
   let metrics: OperatorMetrics | undefined
-  await admin.do('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
+  for (const name of namespaces) await admin.do('POST', '/api/v1/namespaces', { metadata: { name } })
   const path = (plural: string, name = ''): string => `${OURS}/namespaces/${namespace}/${plural}/${name}`
 
   async function start({ required = true, trustExisting = false, set }: StartOptions = {}): Promise<Running> {
@@ -84,7 +90,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
     const source = clusterSource({
       client,
       clock: processClock,
-      namespaces: [namespace],
+      namespaces,
       keyringNamespace: namespace,
       instance: 'test',
       now: () => new Date(),
@@ -93,7 +99,7 @@ export async function enforcementWorld(plane: ControlPlane, namespace: string): 
     })
     const access = clusterPolicyAccess({
       client,
-      namespaces: [namespace],
+      namespaces,
       clock: processClock,
       random: Math.random,
       log,

@@ -19,10 +19,7 @@ const UNLICENSED: LicenseState = {
 }
 const GOOD: EncryptionFacts = { wanted: 1, refused: [], unlisted: [], keysProblem: undefined, hasPrimaryKey: true }
 
-function realm(enabled: boolean): RealmResource {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that are read
-  return { spec: { identityGovernance: { enabled, requiredApprovals: 2 } } } as RealmResource
-}
+const governance = (enabled: boolean) => ({ enabled, requiredApprovals: 2 })
 
 const NOTHING_MISSING = { missing: [], licenseExpiresAt: UNTIL.toISOString() }
 
@@ -40,13 +37,13 @@ test.each<[string, boolean, LicenseState, AdminUntil, ReturnType<typeof precondi
     { missing: ['LicenseUnknownKey', 'GovernanceDisabled', 'RealmAdminNotAssigned'] },
   ],
 ])('preconditions of field encryption: %s', (_what, governed, license, adminUntil, expected) => {
-  expect(preconditions(preconditionConditions(realm(governed), license, adminUntil), license, adminUntil)).toEqual(
+  expect(preconditions(preconditionConditions(governance(governed), license, adminUntil), license, adminUntil)).toEqual(
     expected,
   )
 })
 
-const MET = preconditionConditions(realm(true), LICENSED, null)
-const UNMET = preconditionConditions(realm(false), UNLICENSED, undefined)
+const MET = preconditionConditions(governance(true), LICENSED, null)
+const UNMET = preconditionConditions(governance(false), UNLICENSED, undefined)
 const REFUSED = [{ message: 'tag "dob" belongs to the field "birth" for ever' }]
 const TROUBLE = { reason: 'KeyringLost', message: 'There is no keyring' }
 
