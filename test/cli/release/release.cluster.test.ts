@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FINALIZER } from '../../../crds/group.ts'
 import { installPolicies } from '../../admission/policies.ts'
@@ -10,6 +12,7 @@ import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import type { Account } from '../../support/control_plane/account.ts'
 import { untilRightsAct } from '../../support/control_plane/rights.ts'
+import { ROOT } from '../../support/source_files.ts'
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/realmkeeper/leases'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
@@ -122,6 +125,34 @@ describe('realmkeeper release', () => {
     const { items } = await admin.do('GET', `${API}/namespaces/${space}/users`)
     expect(items).toHaveLength(299)
     expect(items.filter(({ metadata }: Stored) => metadata.finalizers)).toEqual([])
+  })
+
+  test('a run that was killed is continued by the next one', { timeout: 300_000 }, async () => {
+    const names = Array.from({ length: 400 }, (_, index) => `user-${index}`)
+    await Promise.all(names.map((name) => create('users', user(name))))
+    const kept = async (): Promise<number> => {
+      const { items } = await admin.do('GET', `${API}/namespaces/${space}/users`)
+      return items.filter(({ metadata }: Stored) => metadata.finalizers?.includes(FINALIZER)).length
+    }
+    const args = [
+      `${ROOT}/cli/realmkeeper.ts`,
+      'release',
+      `--kubeconfig=${releaser.kubeconfig}`,
+      `--namespace=${space}`,
+    ]
+    const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH }, stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    while ((await kept()) === names.length) await new Promise((resolve) => setTimeout(resolve, 5))
+    child.kill('SIGKILL')
+    await ended
+    const left = await kept()
+
+    // The killed run holds the Lease until it expires.
+    const { code, stdout } = await release([`--namespace=${space}`])
+    expect(code).toBe(0)
+    // Its last calls may have arrived after it ended.
+    expect(Number(/Users in namespace \S+: (\d+) released/.exec(stdout)?.[1])).toBeLessThanOrEqual(left)
+    expect(await kept()).toBe(0)
   })
 
   test('touches no other namespace', async () => {

@@ -83,6 +83,13 @@ describe('an upgrade from v1alpha1 to v1beta1', () => {
     return Object.fromEntries(crds.map(({ metadata, status }) => [metadata.name, status.storedVersions]))
   }
 
+  /** The enforcement check takes a new generation of a CRD for a change of the rules. */
+  async function generations(): Promise<number[]> {
+    const names = shipped.map(({ metadata }) => metadata.name)
+    const crds = await Promise.all(names.map((name) => admin.do('GET', `${CRDS}/${name}`)))
+    return crds.map(({ metadata }) => metadata.generation)
+  }
+
   async function versionsInEtcd(): Promise<Set<string>> {
     return new Set((await plane.stored('/registry/realmkeeper.io/')).map(({ apiVersion }) => apiVersion))
   }
@@ -117,8 +124,10 @@ describe('an upgrade from v1alpha1 to v1beta1', () => {
   })
 
   test('the command writes all resources as v1beta1 and changes nothing else', async () => {
+    const generationsBefore = await generations()
     const { code, stdout, stderr } = await migrate()
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(await generations()).toEqual(generationsBefore)
     expect(stdout).toContain('Users: 261 written as v1beta1; v1alpha1 is no longer stored')
     expect(await versionsInEtcd()).toEqual(new Set(['realmkeeper.io/v1beta1']))
     for (const versions of Object.values(await storedVersions())) expect(versions).toEqual(['v1beta1'])
