@@ -76,6 +76,14 @@ test.for<[string, (after: Proof, before: Proof) => void]>([
   expect(continues(after, { before })).toBe(false)
 })
 
+test('a gap: this release has a rule less than the former one, which it knows', () => {
+  const weaker = setOf(formerObjects(), presentObjects())
+  const [before, after] = [proofOf(PRESENT_SET), proofOf(weaker)]
+  after.identities[POLICY]!.generation = 2
+  expect(after.shipped[POLICY]).not.toBe(before.shipped[POLICY])
+  expect(continues(after, { before, set: weaker })).toBe(false)
+})
+
 test('a gap: this release knows no former one', () => {
   expect(continues(upgraded(), { set: setOf(presentObjects(), []) })).toBe(false)
 })
