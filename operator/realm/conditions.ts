@@ -12,14 +12,14 @@ export type AdminUntil = Date | null | undefined
 
 /** The conditions of the preconditions of field encryption. */
 export function preconditionConditions(
-  { enabled, requiredApprovals }: Governance,
+  governance: Governance,
   license: LicenseState,
   adminUntil: AdminUntil,
 ): ConditionState[] {
   return [
     license.condition,
-    enabled
-      ? trueCondition('GovernanceEnabled', 'Enabled', `role assignments need ${requiredApprovals} approval(s)`)
+    governance.enabled
+      ? trueCondition('GovernanceEnabled', 'Enabled', requiredText(governance))
       : falseCondition('GovernanceEnabled', 'GovernanceDisabled', 'spec.identityGovernance.enabled is false'),
     adminUntil === undefined
       ? falseCondition(
@@ -33,6 +33,11 @@ export function preconditionConditions(
           adminUntil ? `until ${adminUntil.toISOString()}` : `${REALM_ADMIN_ROLE} is granted`,
         ),
   ]
+}
+
+function requiredText({ requiredApprovals, extraApprovalForClaims }: Governance): string {
+  const required = `role assignments need ${requiredApprovals} approval(s)`
+  return extraApprovalForClaims ? `${required}, and one more if the requester is a claim` : required
 }
 
 /** For the row. Servers compare the two times themselves, so that an expiry holds while the operator is down. */

@@ -44,6 +44,15 @@ test.each<[string, boolean, LicenseState, AdminUntil, ReturnType<typeof precondi
 
 const MET = preconditionConditions(governance(true), LICENSED, null)
 const UNMET = preconditionConditions(governance(false), UNLICENSED, undefined)
+test('GovernanceEnabled names the extra approval for claims', () => {
+  const message = (extraApprovalForClaims: boolean) =>
+    preconditionConditions({ enabled: true, requiredApprovals: 2, extraApprovalForClaims }, LICENSED, null)
+      .filter(({ type }) => type === 'GovernanceEnabled')
+      .map((condition) => condition.message)
+  expect(message(false)).toEqual(['role assignments need 2 approval(s)'])
+  expect(message(true)).toEqual(['role assignments need 2 approval(s), and one more if the requester is a claim'])
+})
+
 const REFUSED = [{ message: 'tag "dob" belongs to the field "birth" for ever' }]
 const TROUBLE = { reason: 'KeyringLost', message: 'There is no keyring' }
 
