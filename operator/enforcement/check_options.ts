@@ -12,6 +12,11 @@ export interface EnforcementCheckOptions {
   required: boolean
   /** `--trust-existing-decisions`: an empty record is no gap. */
   trustExisting: boolean
+  /**
+   * Whether etcd was restored from a backup since the last check of this process began: specs, decisions and policies may
+   * come from a former gap, so this is a gap. Asked once the lists are new.
+   */
+  wasRestored?: () => boolean
   /** Default: what this release ships. */
   set?: ShippedSet
   clock: Clock

@@ -16,7 +16,7 @@ import { markGap } from './mark_gap.ts'
 import { nextRecord } from './next_record.ts'
 import { checkPolicies } from './policy_check.ts'
 import { isRealmProven } from './realms/realm_proof.ts'
-import { withScope } from './scope.ts'
+import { withGap, withScope } from './scope.ts'
 import { shippedSet } from './release/shipped_set.ts'
 import { isCurrent, statusesEqualRows } from './stored_decisions.ts'
 
@@ -39,7 +39,7 @@ const CHECK_MILLIS = 60_000
 const RECHECK_MILLIS = 2_000
 
 export function enforcementCheck(options: EnforcementCheckOptions): EnforcementCheck {
-  const { access, required, trustExisting, set = shippedSet(), clock, log } = options
+  const { access, required, trustExisting, wasRestored, set = shippedSet(), clock, log } = options
   let leader: LeaderContext | undefined
   let state: EnforcementState = INITIAL_STATE
   let record: EnforcementRecord | undefined
@@ -54,6 +54,7 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
   /** Whether something changed since the last periodic check began. */
   let isDirty = false
   let hasBegun = false
+  let isRestored = false
 
   function current(): ApprovalEnforcement {
     const statusTrusted = state.mode === 'enforced' && record?.statusesAgree === true
@@ -204,8 +205,10 @@ export function enforcementCheck(options: EnforcementCheckOptions): EnforcementC
       await unwatch?.()
       leader = context
       record = await findEnforcementRecord(context.store.db)
-      const inScope = record && withScope(record, access.scope, context.store.now())
-      if (inScope && !isDeepStrictEqual(inScope, record)) await save(inScope)
+      if (wasRestored?.()) isRestored = true
+      const at = context.store.now()
+      const present = record && withScope(isRestored ? withGap(record, at) : record, access.scope, at)
+      if (present && !isDeepStrictEqual(present, record)) await save(present)
       await inTurn(() => check({ alwaysProbe: true }))
       hasBegun = true
       unwatch = access.watch(() => {

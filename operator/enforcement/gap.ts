@@ -118,7 +118,7 @@ function withoutAnswer(state: EnforcementState, message: string, at: number): En
 
 function recentlyChanged(record: EnforcementRecord | undefined): string {
   const what = record
-    ? 'the admission policies or the watched namespaces changed since the last check'
+    ? 'the admission policies or the watched namespaces changed since the last check, or etcd was restored'
     : 'the admission policies are new'
   return `${what}: the operator relies on them after ${HOLD_MILLIS / 1_000} seconds; requests and approvals written before that do not count`
 }

@@ -9,7 +9,12 @@ export type Scope = readonly string[] | null
  */
 export function withScope(record: EnforcementRecord, scope: Scope, now: Date): EnforcementRecord {
   if (covers(record.scope, scope)) return { ...record, scope }
-  return { ...record, scope, gapSince: record.gapSince ?? now, gapRevealed: false, statusesAgree: false }
+  return { ...withGap(record, now), scope }
+}
+
+/** The record with a gap, which a running one continues. */
+export function withGap(record: EnforcementRecord, now: Date): EnforcementRecord {
+  return { ...record, gapSince: record.gapSince ?? now, gapRevealed: false, statusesAgree: false }
 }
 
 function covers(recorded: Scope, scope: Scope): boolean {

@@ -6,13 +6,15 @@ import { statusDecisions } from '../role_assignment/status_decisions.ts'
 import type { RoleAssignmentResource } from '../view/resource_types.ts'
 
 /**
- * Whether the API server still holds what a reconciler read from its cache: the same uid and generation, and every
+ * Whether the API server still holds what a reconciler read from its cache: the same uid, generation and spec, and every
  * decision. A decision that was written and removed during a gap must not count because the cache is behind.
  */
 export function isCurrent(cached: RoleAssignmentResource, live: RoleAssignmentResource | undefined): boolean {
   if (live?.metadata.uid !== cached.metadata.uid || live.metadata.generation !== cached.metadata.generation) {
     return false
   }
+  // A restored cluster repeats generations.
+  if (!isDeepStrictEqual(live.spec, cached.spec)) return false
   if ((live.metadata.deletionTimestamp === undefined) !== (cached.metadata.deletionTimestamp === undefined)) {
     return false
   }

@@ -25,6 +25,8 @@ export interface ElectionOptions {
   random: () => number
   log: Logger
   times?: LeaseTimes
+  /** Called when the Lease shows that etcd was restored from a backup. The term ends as well. */
+  onRestored?: () => void
 }
 
 /** The time in which this process holds the Lease, once. */
@@ -56,7 +58,7 @@ export type Elect = (runTerm: RunTerm) => Election
  * by its epoch, which every term takes first.
  */
 export function runElection(options: ElectionOptions, runTerm: RunTerm): Election {
-  const { lease, holder, clock, now, random, log, times = LEASE_TIMES } = options
+  const { lease, holder, clock, now, random, log, times = LEASE_TIMES, onRestored } = options
   const stopping = new AbortController()
   let observed: Observed | undefined
   /** When the call that last took or renewed the Lease began. */
@@ -79,6 +81,8 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
     observe(await lease.read())
     if (before === holder && isFormer(observed?.record)) {
       log.warn({ holder }, 'the Lease was deleted or has a former state, as after a restore of etcd: the term ends')
+      // A Lease that is gone was more likely deleted by hand.
+      if (observed) onRestored?.()
       return false
     }
     const after = observed?.record.holderIdentity
@@ -92,8 +96,8 @@ export function runElection(options: ElectionOptions, runTerm: RunTerm): Electio
    * restored from a backup, and then everything that this process received from it belongs to a history that has ended.
    */
   function isFormer(record: LeaseRecord | undefined): boolean {
-    if (renewedAt === undefined) return false
-    return !record || (record.holderIdentity === holder && !sent.includes(record.renewTime ?? ''))
+    if (!record) return renewedAt !== undefined
+    return record.holderIdentity === holder && !sent.includes(record.renewTime ?? '')
   }
 
   async function write(before: StoredLease | undefined): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { appendAudit } from '../../store/audit.ts'
 import { recordDecision } from '../../store/operator/decisions.ts'
-import { deleteSpecProof, recordProvenSpec } from '../../store/operator/spec_proofs.ts'
+import { endSpecProof, recordProvenSpec } from '../../store/operator/spec_proofs.ts'
 import type { WrittenSpec } from '../../store/operator/spec_proofs.ts'
 import {
   deleteRoleAssignment,
@@ -73,25 +73,25 @@ export async function applyDecision(
   return { changed: !isServed, drifted: isStored && !isServed }
 }
 
-/** Deletes the rows of a RoleAssignment that is being deleted. */
+/** Deletes the rows of a RoleAssignment that is being deleted, or is gone. */
 export async function applyDeletion(
   store: StoreAccess,
-  uid: string,
+  { uid, generation }: { uid: string; generation: number },
   realm: string | undefined,
   audit: readonly AuditNote[],
 ): Promise<void> {
   await store.transaction(async (db) => {
     await deleteRoleAssignment(db, uid)
-    await deleteSpecProof(db, uid)
+    await endSpecProof(db, { assignmentUid: uid, generation })
     await appendAudit(db, store.auditWriter, auditEntries(audit, realm ?? '', store.now()))
   })
 }
 
 /** Deletes the rows of a RoleAssignment that disappeared without being finalized. */
 export async function deleteOrphanedRow(store: StoreAccess, row: Omit<RoleAssignmentRow, 'granted'>): Promise<void> {
-  const { realm, resourceUid, namespace, name } = row
+  const { realm, resourceUid, namespace, name, generation } = row
   const details = { assignment: `${namespace}/${name}`, assignmentUid: resourceUid, cause: 'resource_gone' }
-  await applyDeletion(store, resourceUid, realm, [{ action: 'roles_revoked', details }])
+  await applyDeletion(store, { uid: resourceUid, generation }, realm, [{ action: 'roles_revoked', details }])
 }
 
 /** For a decision that grants no roles. */

@@ -48,29 +48,31 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
       const enforcement = approvalEnforcement()
       requireKnownState(enforcement, row, resource)
       const storedIn = { row: parseGranted(row?.granted), status: parseGranted(resource.status?.granted) }
+      const written = writtenSpec(resource)
+      const known = await readSpecState(enforcement, written)
       const decideUnder = (enforcement: ApprovalEnforcement, spec: SpecState): DecisionResult =>
         decide({
           assignment: assignmentOf(resource),
           decisions: statusDecisions(resource.status),
           recorded,
-          stored: { ...storedIn, statusTrusted: enforcement.statusTrusted },
+          // A status that comes back with a deleted object grants nothing.
+          stored: { ...storedIn, statusTrusted: enforcement.statusTrusted && !known.isMarked },
           spec,
           realm: realmOf(realm, remembered, enforcement),
           user: realm.admitted ? userOf(resource, realm, view) : undefined,
           enforcement,
           now: store.now(),
         })
-      const written = writtenSpec(resource)
-      const spec = await readSpecState(enforcement, written)
-      let result = decideUnder(enforcement, spec)
+      let result = decideUnder(enforcement, known.state)
       let provenSpec: WrittenSpec | undefined
       // The known enforcement may be a minute old: a decision is recorded, a role granted, or a spec taken as proven, only
       // after a live check.
-      const needsProof = spec === 'unknown' && enforcement.mode === 'enforced' && !resource.metadata.deletionTimestamp
+      const needsProof =
+        known.state === 'unknown' && enforcement.mode === 'enforced' && !resource.metadata.deletionTimestamp
       if (needsLiveCheck(result) || needsProof) {
         const live = await enforcement.prove(resource)
         // Read again: a gap that ended since the first read has marked the spec.
-        const marked = await readSpecState(live, written)
+        const { state: marked } = await readSpecState(live, written)
         if (marked === 'unknown' && live.mode === 'enforced') provenSpec = written
         result = decideUnder(live, provenSpec ? 'proven' : marked)
       }
@@ -96,16 +98,21 @@ export function roleAssignmentReconciler(deps: Deps): Reconciler<'RoleAssignment
         enforcement: { mode: 'development', required: false },
         now: store.now(),
       })
-      await applyDeletion(store, uid, row?.realm, audit)
+      await applyDeletion(store, resource.metadata, row?.realm, audit)
       writtenUids.delete(pathOf(resource.metadata))
     },
 
     gone: (key) => deleteFormer(pathOf(key)),
   }
 
-  async function readSpecState({ mode }: ApprovalEnforcement, written: WrittenSpec): Promise<SpecState> {
-    if (mode === 'development') return 'proven'
-    return specState(await findSpecProof(store.db, written.assignmentUid), written)
+  /** `isMarked`: a spec of this object was unproven, or the object was deleted before. */
+  async function readSpecState(
+    { mode }: ApprovalEnforcement,
+    written: WrittenSpec,
+  ): Promise<{ state: SpecState; isMarked: boolean }> {
+    if (mode === 'development') return { state: 'proven', isMarked: false }
+    const proof = await findSpecProof(store.db, written.assignmentUid)
+    return { state: specState(proof, written), isMarked: proof?.proven === false }
   }
 
   /** Revokes what the former object of this name granted, when its finalizer was removed by hand. */

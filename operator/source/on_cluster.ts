@@ -40,6 +40,8 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
   const access = kubeconfigAccess({ file: config.kubeconfig })
 
   let election: Election | undefined
+  /** Etcd was restored from a backup since the last check of the admission policies began. */
+  let isRestored = false
   const beforeWrite = onlyWhile(() => election?.isLeading() === true)
   const { apiRequestsPerSecond } = config
   const awaitTurn = apiRequestsPerSecond > 0 ? callRate(apiRequestsPerSecond, clock) : undefined
@@ -57,7 +59,10 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
     log,
     timings: { stallMillis: config.watchStallSeconds * 1_000 },
     // A new term lists, reads the rows, sweeps and reconciles everything, and checks the admission policies.
-    onRestored: () => election?.endTerm(),
+    onRestored(isListing) {
+      isRestored = true
+      if (!isListing) election?.endTerm()
+    },
   })
   const lease = observedLease(leaseClient(leaseCalls, { namespace: leaseNamespace, name }), () => source.retryNow())
   const role = keyringRole({ client, namespace: keyringNamespace, clock, log })
@@ -67,7 +72,10 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
     source,
     secrets: () => secrets,
     elect(runTerm) {
-      election = runElection({ lease, holder, clock, now, random, log }, runTerm)
+      const onRestored = (): void => {
+        isRestored = true
+      }
+      election = runElection({ lease, holder, clock, now, random, log, onRestored }, runTerm)
       return election
     },
     problem: () => lease.problem() ?? source.problem(),
@@ -78,6 +86,11 @@ export function onCluster(config: OperatorConfig, surroundings: ClusterSurroundi
         access: clusterPolicyAccess({ client, namespaces, clock, random, log }),
         required: config.requireApprovalEnforcement,
         trustExisting: config.trustExistingDecisions,
+        wasRestored() {
+          const was = isRestored
+          isRestored = false
+          return was
+        },
         clock,
         log,
       }),

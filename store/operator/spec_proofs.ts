@@ -59,7 +59,15 @@ export async function markSpecsUnproven(db: Db, specs: readonly WrittenSpec[]): 
   return rowCount ?? 0
 }
 
-/** For a deleted RoleAssignment. Keeps the mark of an unproven spec: a restored cluster may bring the object back. */
-export async function deleteSpecProof(db: Db, assignmentUid: string): Promise<void> {
-  await db.query('delete from spec_proofs where assignment_uid = $1 and proven', [assignmentUid])
+/**
+ * For a deleted RoleAssignment: marks its spec as unproven. A restored cluster may bring the object back, and what it had
+ * been granted must not come back with it.
+ */
+export async function endSpecProof(db: Db, { assignmentUid, generation }: Omit<WrittenSpec, 'digest'>): Promise<void> {
+  await db.query(
+    `insert into spec_proofs (assignment_uid, generation, digest, proven) values ($1, $2, '', false)
+     on conflict (assignment_uid) do update
+        set proven = false, generation = greatest(spec_proofs.generation, excluded.generation)`,
+    [assignmentUid, generation],
+  )
 }

@@ -43,8 +43,11 @@ export interface ClusterOptions {
    * process is not ready. Default: the time of two stalls and the list that follows.
    */
   staleMillis?: number
-  /** Called when a list shows that etcd was restored from a backup. The other lists are then requested again. */
-  onRestored?: () => void
+  /**
+   * Called when a list shows that etcd was restored from a backup.
+   * @param isListing all lists are being requested already; otherwise they are requested now
+   */
+  onRestored?: (isListing: boolean) => void
 }
 
 export interface ClusterSource extends ResourceSource {
@@ -93,9 +96,10 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
 
   /** The other watches may not have noticed, because the restored cluster has reached their resource versions again. */
   async function restored(): Promise<void> {
-    if (relists > 0 || stopped) return
-    onRestored?.()
-    await relist()
+    if (stopped) return
+    const isListing = relists > 0
+    onRestored?.(isListing)
+    if (!isListing) await relist()
   }
 
   async function relist(): Promise<void> {

@@ -10,6 +10,7 @@ describe('etcd is restored from a backup under a running operator and server', (
   beforeAll(async () => {
     world = await clusterWorld()
     await world.applyQuickstart()
+    await world.patch('realms', 'quickstart', { spec: { roles: [{ name: 'reader' }, { name: 'writer' }] } })
     for (const name of ['alice', 'bob']) await world.untilReady('users', name)
     await world.untilReady('clients', 'shop')
     await world.approve('alice-realm-admin')
@@ -78,5 +79,76 @@ describe('etcd is restored from a backup under a running operator and server', (
     await world.plane.restore(backup, { writesOfOthers: 1_000 })
     await until(async () => expect((await login('eve')).body).toMatchObject({ error: 'invalid_grant' }))
     await expectEditsAct('frank')
+  })
+
+  test('also when the operator was suspended meanwhile', async () => {
+    const backup = world.plane.backup()
+    await writeMuch()
+    world.operator.signal('SIGSTOP')
+    await world.plane.restore(backup, { writesOfOthers: 1_000 })
+    await world.patch('users', 'bob', { spec: { enabled: false } })
+    world.operator.signal('SIGCONT')
+    await until(async () => expect((await world.login('bob')).body).toMatchObject({ error: 'invalid_grant' }))
+    await world.patch('users', 'bob', { spec: { enabled: true } })
+    await expectEditsAct('frank')
+  })
+
+  describe('role assignments', () => {
+    const NAME = 'alice-realm-admin'
+    const LESSER = 'reader'
+    const OTHER = 'writer'
+    const edit = (roles: string[], reason: string) => world.patch('roleassignments', NAME, { spec: { roles, reason } })
+    const untilRoles = (check: (roles: string[]) => void) => until(async () => check(await rolesOfAlice()))
+    const metrics = async (): Promise<string> => (await fetch(`${world.operator.healthUrl}/metrics`)).text()
+    const gaps = async (): Promise<number> =>
+      Number(/realmkeeper_approval_enforcement_gaps_total (\d+)/.exec(await metrics())?.[1] ?? 0)
+    /** A restore is a gap of some seconds. Requests that are written in it do not count. */
+    const untilGapIsOver = (before: number) =>
+      until(async () => {
+        expect(await gaps()).toBeGreaterThan(before)
+        expect(await metrics()).toContain('realmkeeper_approval_enforcement_state{state="enforced"} 1')
+      })
+    async function requestAndApprove(roles: string[], reason: string): Promise<void> {
+      await edit(roles, reason)
+      await world.untilReady('roleassignments', NAME, 'False', 'PendingApproval')
+      await world.approve(NAME)
+      await world.untilReady('roleassignments', NAME)
+      await untilRoles((present) => expect(present).toEqual(expect.arrayContaining(roles)))
+    }
+
+    test('a deleted one comes back without its roles, until it is edited and approved', async () => {
+      const file = 'examples/quickstart/05_role_assignments.yaml'
+      await world.plane.kubectl(['apply', '-f', file], { as: world.author })
+      await requestAndApprove([LESSER], 'Less at first.')
+      await requestAndApprove([ADMIN_ROLE], 'Alice answers for this realm.')
+      const backup = world.plane.backup()
+      const before = await gaps()
+      await world.plane.kubectl(['delete', 'roleassignment', NAME, '-n=quickstart'])
+      await untilRoles((roles) => expect(roles).not.toContain(ADMIN_ROLE))
+      await writeMuch()
+      await world.plane.restore(backup)
+      await world.untilReady('roleassignments', NAME, 'False')
+      expect(await rolesOfAlice()).not.toContain(ADMIN_ROLE)
+      await untilGapIsOver(before)
+      await requestAndApprove([ADMIN_ROLE], 'Again.')
+    })
+
+    test('one with an older generation grants nothing, and a repeated generation needs decisions of its own', async () => {
+      await requestAndApprove([LESSER], 'Less.')
+      const backup = world.plane.backup()
+      const before = await gaps()
+      await requestAndApprove([ADMIN_ROLE], 'More.')
+      await writeMuch()
+      await world.plane.restore(backup)
+      await untilRoles((roles) => expect(roles).not.toContain(ADMIN_ROLE))
+      await untilGapIsOver(before)
+      expect(await rolesOfAlice()).not.toContain(LESSER)
+
+      // The generation that carol approved with another content.
+      await edit([OTHER], 'Another one.')
+      await world.untilReady('roleassignments', NAME, 'False', 'DecisionUnproven')
+      for (const role of [OTHER, LESSER, ADMIN_ROLE]) expect(await rolesOfAlice()).not.toContain(role)
+      await requestAndApprove([OTHER], 'Again.')
+    })
   })
 })

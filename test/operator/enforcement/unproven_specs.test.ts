@@ -5,7 +5,7 @@ import { storeAccess } from '../../../operator/rows/store_access.ts'
 import type { StoreAccess } from '../../../operator/rows/store_access.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import { takeEpoch } from '../../../store/operator/epoch.ts'
-import { deleteSpecProof, findSpecProof, recordProvenSpec } from '../../../store/operator/spec_proofs.ts'
+import { endSpecProof, findSpecProof, recordProvenSpec } from '../../../store/operator/spec_proofs.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { assignmentWith } from './memory_policies.ts'
 
@@ -73,17 +73,22 @@ test('the later of the live and the cached generation is marked', async () => {
   expect(await stateOf(BEFORE)).toBe('unproven')
 })
 
-test('a marked object that is deleted and brought back by a restored cluster stays unproven', async () => {
-  await endGap([BEFORE])
-  await deleteSpecProof(store.db, 'uid-1')
-  expect(await stateOf(BEFORE)).toBe('unproven')
-})
-
-test('the proof of a deleted object is deleted', async () => {
-  await prove(BEFORE)
-  await deleteSpecProof(store.db, 'uid-1')
-  expect(await findSpecProof(store.db, 'uid-1')).toBeUndefined()
-})
+test.each(['proven', 'unproven', 'unknown'])(
+  'a deleted object, %s before, that a restored cluster brings back is unproven until it is edited',
+  async (state) => {
+    if (state === 'proven') await prove(BEFORE)
+    if (state === 'unproven') await endGap([BEFORE])
+    await endSpecProof(store.db, { assignmentUid: 'uid-1', generation: 3 })
+    expect(await stateOf(BEFORE)).toBe('unproven')
+    expect(await stateOf(assignmentWith([], { generation: 2 }))).toBe('unproven')
+    await prove(BEFORE)
+    expect(await stateOf(BEFORE)).toBe('unproven')
+    const edited = assignmentWith([], { generation: 4 })
+    expect(await stateOf(edited)).toBe('unknown')
+    await prove(edited)
+    expect(await stateOf(edited)).toBe('proven')
+  },
+)
 
 test('more objects than a batch holds, marked again after an interruption', async () => {
   const many = Array.from({ length: 2_500 }, (_, at) => assignmentWith([], { uid: `uid-${at}`, name: `name-${at}` }))
