@@ -55,7 +55,7 @@ describe('random edits of requests by several accounts', () => {
   )
 
   // The last one: these policies apply to all namespaces.
-  test(`row 139: no writer decides in ${SEQUENCES} random sequences`, { timeout: 900_000 }, async () => {
+  test(`row 139: no writer decides in ${SEQUENCES} random sequences`, { timeout: 3_600_000 }, async () => {
     await installPolicies(cluster.admin)
     const world = await makeWorld(cluster, 'rewrites')
     await untilActing(world)
