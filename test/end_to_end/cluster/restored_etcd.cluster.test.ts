@@ -118,7 +118,7 @@ describe('etcd is restored from a backup under a running operator and server', (
 
     test('a deleted one comes back without its roles, until it is edited and approved', async () => {
       // The restores of the tests before.
-      await untilGapIsOver(0)
+      await untilGapIsOver(-1)
       const file = 'examples/quickstart/05_role_assignments.yaml'
       await world.plane.kubectl(['apply', '-f', file], { as: world.author })
       await requestAndApprove([LESSER], 'Less at first.')
