@@ -62,7 +62,10 @@ export function realmReconciler(deps: ReconcilerDeps): Reconciler<'Realm'> {
       const adminUntil = await realmAdminUntil(store.db, name, now)
       const preconditionStates = preconditionConditions(governed.governance, license, adminUntil)
       const encryption = preconditions(preconditionStates, license, adminUntil)
-      if (isPaused(realm)) return heldResult(realm, await withdrawEncryption(name, uid, encryption))
+      if (isPaused(realm)) {
+        const isWithdrawn = await withdrawEncryption(name, uid, encryption)
+        return heldResult(realm, isWithdrawn || governed.changed)
+      }
       const wanted = specFields(realm)
       const needsEncryptionKey = wanted.length > 0 && encryption.missing.length === 0
       const spec = keyringSpec(realm, wanted, needsEncryptionKey, view)

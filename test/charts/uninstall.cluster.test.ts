@@ -26,7 +26,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/realmkeeper-operator`
 
 /** There is no kubelet: the test runs the processes of the Deployment and of the Job, each as its ServiceAccount. */
-describe('an uninstalled release', () => {
+describe('row 143: an uninstalled release', () => {
   let plane: ControlPlane
   let admin: Account
   let database: TestDatabase

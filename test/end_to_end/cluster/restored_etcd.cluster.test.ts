@@ -4,7 +4,7 @@ import type { ClusterWorld } from './cluster_world.ts'
 
 const ADMIN_ROLE = 'svc-realm-admin'
 
-describe('etcd is restored from a backup under a running operator and server', () => {
+describe('row 141: etcd is restored from a backup under a running operator and server', () => {
   let world: ClusterWorld
   let pids: number[]
   beforeAll(async () => {

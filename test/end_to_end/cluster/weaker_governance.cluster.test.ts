@@ -27,7 +27,7 @@ const FREE = { enabled: false, requiredApprovals: 1 }
 /** Attacks that have no effect, by the way to less governance. Those that admission refuses are in test/admission. */
 const covered = new Set<WayToLessGovernance>(ATTACKS.flatMap(({ way }) => way ?? []))
 
-describe('less governance', () => {
+describe('row 137: less governance', () => {
   let plane: ControlPlane
   /** Writes Realms. */
   let frank: Account

@@ -62,7 +62,7 @@ async function audited(): Promise<unknown[]> {
   return rows.map(({ details }) => JSON.parse(details))
 }
 
-describe('a removed client with many sessions', () => {
+describe('row 145: a removed client with many sessions', () => {
   test('is worked off by the next leader where the former one was killed, and by no deposed one', async () => {
     const { pool } = database
     const client = clientRow({ realm: 'shop', clientId: 'web' })

@@ -36,7 +36,7 @@ test.each([
   ],
   ['Client', 'ClientIdTaken', (n: number): Manifest => client(name(n), { clientId: 'web', type: 'Public' })],
 ] as const)(
-  '%s: each claimant is reconciled a few times, and the next holder when the holder goes',
+  'row 144: %s: each claimant is reconciled a few times, and the next holder when the holder goes',
   async (kind, reason, manifest) => {
     const all = Array.from({ length: CLAIMANTS }, (_, n) => n)
     await operator.write('claimants.yaml', ...all.map(manifest))
