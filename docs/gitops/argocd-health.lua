@@ -1,7 +1,7 @@
 -- Health of Realm, Client, User and RoleAssignment for Argo CD. docs/gitops/README.md lists its results.
 
--- An approver must decide. Nothing is broken.
-local waits = { PendingApproval = true, QuorumNotReached = true, RealmAdminNotAssigned = true }
+-- A person must decide, or end a pause. Nothing is broken.
+local waits = { PendingApproval = true, QuorumNotReached = true, Paused = true, RealmAdminNotAssigned = true }
 
 -- Resolves itself, or when the named resource arrives: resources may be applied in any order.
 local progresses = {

@@ -24,7 +24,7 @@ export function devPostgres(stateDir: string): DevPostgres {
   const data = (): string => {
     const files = readdirSync(stateDir, { recursive: true }).map(String)
     const location = files.find((file) => file.endsWith('/location'))
-    if (location) return `${readFileSync(`${stateDir}/${location}`, 'utf8').trim()}/data`
+    if (location) return `${readFileSync(`${stateDir}/${location}`, 'utf8').trim()}/cluster/data`
     return `${stateDir}/${files.find((file) => file.endsWith('cluster/data'))}`
   }
   const options = (): string[] =>

@@ -211,6 +211,10 @@ describe('a User', () => {
     await operator.write('b.yaml', user('b', { username: 'same', passwordSecretRef: undefined }))
     await operator.start()
     await operator.untilReady('User', 'b')
+    // The age of a resource has whole seconds; of two resources of one second, the name decides.
+    const second = () => Math.floor(Date.now() / 1000)
+    const created = Date.parse(operator.find('User', 'b')?.metadata.creationTimestamp ?? '') / 1000
+    await eventually(async () => expect(second()).toBeGreaterThan(created))
     await operator.write('a.yaml', user('a', { username: 'same', passwordSecretRef: undefined }))
     await operator.untilReady('User', 'a', 'False', 'UsernameTaken')
     await operator.stop()
