@@ -17,8 +17,8 @@ import { KEYRING_NAMESPACE } from './rights.ts'
 const PROCESSES = ['operator', 'server'] as const
 type Process = (typeof PROCESSES)[number]
 
-/** The operator's watches: four kinds and their CRDs, namespaces, Secrets, and nine objects that approvals depend on. */
-export const OPERATOR_WATCHES = 19
+/** The operator's watches: four kinds and their CRDs, namespaces, Secrets, and the objects that approvals depend on. */
+export const OPERATOR_WATCHES = 20
 /** With the server's watch of one keyring. */
 export const WATCHES = OPERATOR_WATCHES + 1
 
