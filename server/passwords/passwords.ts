@@ -24,7 +24,10 @@ export interface PasswordCheck {
 export interface Passwords {
   /** Reserves a place in the queue. @throws OAuthError 503 when too many hashes wait */
   enter(realm: string, parameters: PasswordHashing): PasswordCheck
-  /** A new hash when `stored` has other parameters than these; undefined when it has them or too many hashes wait. */
+  /**
+   * A new hash when `stored` has other parameters than these, lowered to the bounds of this version; undefined when it
+   * has them or too many hashes wait.
+   */
   renew(realm: string, stored: string, password: string, parameters: PasswordHashing): Promise<string | undefined>
   /** How many checks wait or run. */
   length: () => number
@@ -88,7 +91,8 @@ export function createPasswords({ concurrency, inUse, log }: PasswordsOptions): 
         },
       }
     },
-    async renew(realm, stored, password, parameters) {
+    async renew(realm, stored, password, ofRealm) {
+      const parameters = withinBounds(ofRealm)
       const { memoryKiB: memoryCost, iterations: timeCost, parallelism } = parameters
       const cost = { memoryCost, timeCost, parallelism }
       if (!hashParameters(stored) || !argon2.needsRehash(stored, cost)) return undefined

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { hashParameters } from '../../../store/password_hash.ts'
 import { createPasswords } from '../../../server/passwords/passwords.ts'
+import type { Passwords } from '../../../server/passwords/passwords.ts'
 import { parametersInUse, textOf } from '../../../server/passwords/parameters_in_use.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
@@ -26,6 +27,10 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 afterEach(() => vi.restoreAllMocks())
 
+function passwords(): Passwords {
+  return createPasswords({ concurrency: 2, inUse: parametersInUse(database.pool), log: pino({ level: 'silent' }) })
+}
+
 /** The parameters of the hashes that a check computes, in their order, and its result. */
 async function work(hash: string | null, password: string): Promise<{ computed: string[]; isRight: boolean }> {
   const computed: string[] = []
@@ -35,12 +40,7 @@ async function work(hash: string | null, password: string): Promise<{ computed: 
     computed.push(parameters ? textOf(parameters) : digest)
     return verify(digest, ...rest)
   })
-  const passwords = createPasswords({
-    concurrency: 2,
-    inUse: parametersInUse(database.pool),
-    log: pino({ level: 'silent' }),
-  })
-  const isRight = await passwords.enter('acme', PRESENT).verify(hash, password)
+  const isRight = await passwords().enter('acme', PRESENT).verify(hash, password)
   vi.restoreAllMocks()
   return { computed, isRight }
 }
@@ -58,4 +58,13 @@ test('row 135: after the parameters changed, every name costs the same hashes', 
 test('once no hash has the former parameters, they cost nothing', async () => {
   await database.pool.query(`update users set password_hash = $1 where username = 'former'`, [stored.present])
   expect(await work(null, 'wrong')).toEqual({ computed: [textOf(PRESENT)], isRight: false })
+})
+
+test('a row above the bounds, stored under a former version, renews a hash within them', async () => {
+  const renewed = await passwords().renew('acme', stored.former, 'right', {
+    memoryKiB: 65_536,
+    iterations: 32,
+    parallelism: 1,
+  })
+  expect(hashParameters(renewed ?? '')).toEqual({ memoryKiB: 65_536, iterations: 8, parallelism: 1 })
 })
