@@ -79,6 +79,14 @@ export function createFairLimit({ count, memoryKiB }: { count: number; memoryKiB
   }
 }
 
+/** What argon2id takes for hashes that are computed one after the other. Work is in KiB times passes. */
+export function hashCost(...hashes: readonly { memoryKiB: number; iterations: number }[]): Cost {
+  return {
+    memoryKiB: Math.max(...hashes.map(({ memoryKiB }) => memoryKiB)),
+    work: hashes.reduce((sum, { memoryKiB, iterations }) => sum + memoryKiB * iterations, 0),
+  }
+}
+
 /** KiB for password hashes: a quarter of the memory that the process may use, and at least `least`. */
 export function memoryForHashes(least: number): number {
   const limit = process.constrainedMemory()

@@ -4,7 +4,7 @@ import type { PasswordHashing } from './realms.ts'
 const LEAST: PasswordHashing = { memoryKiB: 1_024, iterations: 1, parallelism: 1 }
 export const MOST: PasswordHashing = { memoryKiB: 65_536, iterations: 64, parallelism: 8 }
 /** KiB times passes: a quarter of a second of one core. */
-export const MOST_WORK = 524_288
+const MOST_WORK = 524_288
 
 // Implementations differ in the order of the parameters.
 const PHC =

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import argon2 from 'argon2'
-import { createFairLimit, memoryForHashes } from '../../process/fair_limit.ts'
-import type { Cost } from '../../process/fair_limit.ts'
+import { createFairLimit, hashCost, memoryForHashes } from '../../process/fair_limit.ts'
 import { hashParameters, MOST, withinBounds } from '../../store/password_hash.ts'
 import type { PasswordHashing } from '../../store/realms.ts'
 
@@ -22,17 +21,13 @@ export function passwordHasher(concurrency = availableParallelism()): PasswordHa
     hash(realm, password, parameters) {
       const used = withinBounds(parameters)
       const { memoryKiB: memoryCost, iterations: timeCost, parallelism } = used
-      return limit.run(realm, costOf(used), () =>
+      return limit.run(realm, hashCost(used), () =>
         argon2.hash(password, { type: argon2.argon2id, memoryCost, timeCost, parallelism }),
       )
     },
     async matches(realm, hash, password) {
       const parameters = hashParameters(hash)
-      return parameters !== undefined && limit.run(realm, costOf(parameters), () => argon2.verify(hash, password))
+      return parameters !== undefined && limit.run(realm, hashCost(parameters), () => argon2.verify(hash, password))
     },
   }
-}
-
-function costOf({ memoryKiB, iterations }: PasswordHashing): Cost {
-  return { memoryKiB, work: memoryKiB * iterations }
 }

@@ -1,11 +1,11 @@
-import { createFairLimit } from '../../process/fair_limit.ts'
+import { createFairLimit, hashCost } from '../../process/fair_limit.ts'
 import type { Cost } from '../../process/fair_limit.ts'
 import type { PasswordHashing } from '../../store/realms.ts'
 import { OAuthError } from '../http/oauth_error.ts'
 
 /** A reserved place in the queue. */
 export interface Reservation {
-  /** Runs `work` when the queue reaches it. Call it once at most. `cost` replaces the one that was entered. */
+  /** Runs `work` when the queue reaches it. Call it once at most. `cost` replaces that of the hash that was entered. */
   run<Result>(work: () => Promise<Result>, cost?: Cost): Promise<Result>
   /** Gives up the place unless `run` was called. */
   leave(): void
@@ -16,7 +16,7 @@ export interface HashQueue {
    * Reserves a place before any other work for the request, so that a refused request costs nothing.
    * @throws OAuthError 503 when too much work of this realm would wait
    */
-  enter(realm: string, cost: PasswordHashing): Reservation
+  enter(realm: string, parameters: PasswordHashing): Reservation
   /** How many places are reserved or in use. */
   length(): number
 }
@@ -66,8 +66,9 @@ export function createHashQueue({ concurrency, memoryKiB, maxSeconds }: HashQueu
 
   return {
     length: () => places,
-    enter(realm, cost) {
-      const units = cost.memoryKiB * cost.iterations
+    enter(realm, parameters) {
+      const entered = hashCost(parameters)
+      const units = entered.work
       const seconds = (unitsUntil(realm, units) * secondsPerUnit) / concurrency
       // A realm without waiting work may enter a hash of any cost.
       if (reserved.has(realm) && seconds > maxSeconds) throw queueFull(maxSeconds)
@@ -87,9 +88,9 @@ export function createHashQueue({ concurrency, memoryKiB, maxSeconds }: HashQueu
         leave() {
           if (!isUsed) release()
         },
-        run(work, taken = { memoryKiB: cost.memoryKiB, work: units }) {
+        run(work, cost = entered) {
           isUsed = true
-          return limit.run(realm, taken, () => measured(taken.work, work)).finally(release)
+          return limit.run(realm, cost, () => measured(cost.work, work)).finally(release)
         },
       }
     },

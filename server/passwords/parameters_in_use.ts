@@ -30,6 +30,7 @@ export function parametersInUse(db: Db): ParametersInUse {
 
 const ANY_SALT_AND_HASH = `${'A'.repeat(22)}$${'A'.repeat(43)}`
 
+/** As a hash in PHC text has them. */
 export function textOf({ memoryKiB, iterations, parallelism }: PasswordHashing): string {
   return `m=${memoryKiB},t=${iterations},p=${parallelism}`
 }

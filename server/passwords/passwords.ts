@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import argon2 from 'argon2'
 import type { Logger } from 'pino'
 import type { PasswordHashing } from '../../store/realms.ts'
-import { memoryForHashes } from '../../process/fair_limit.ts'
-import type { Cost } from '../../process/fair_limit.ts'
+import { hashCost, memoryForHashes } from '../../process/fair_limit.ts'
 import { hashParameters, MOST, withinBounds } from '../../store/password_hash.ts'
 import { createHashQueue } from './hash_queue.ts'
 import { textOf } from './parameters_in_use.ts'
@@ -75,18 +74,20 @@ export function createPasswords({ concurrency, inUse, log }: PasswordsOptions): 
           if (typeof stored === 'string' && !own) {
             log.error('a stored password hash is damaged or exceeds the allowed parameters: its user cannot log in')
           }
-          const hashes = new Map((await inUse(realm, parameters)).map((each) => [textOf(each), dummyHash(each)]))
-          if (typeof stored === 'string' && own) hashes.set(textOf(own), stored)
+          const hashes = new Map(
+            (await inUse(realm, parameters)).map((each) => [textOf(each), { ...each, hash: dummyHash(each) }]),
+          )
+          if (typeof stored === 'string' && own) hashes.set(textOf(own), { ...own, hash: stored })
           return reservation.run(
             async () => {
               let isRight = false
-              for (const hash of hashes.values()) {
+              for (const { hash } of hashes.values()) {
                 const matches = await compute(hash, password)
                 if (hash === stored) isRight = matches
               }
               return isRight
             },
-            costOf([...hashes.values()]),
+            hashCost(...hashes.values()),
           )
         },
       }
@@ -108,17 +109,8 @@ export function createPasswords({ concurrency, inUse, log }: PasswordsOptions): 
   }
 }
 
-/** One hash after the other. */
-function costOf(hashes: string[]): Cost {
-  const all = hashes.flatMap((hash) => hashParameters(hash) ?? [])
-  return {
-    memoryKiB: Math.max(...all.map(({ memoryKiB }) => memoryKiB)),
-    work: all.reduce((sum, { memoryKiB, iterations }) => sum + memoryKiB * iterations, 0),
-  }
-}
-
 /** A hash that no password has, at the cost of a real one. */
-function dummyHash({ memoryKiB, iterations, parallelism }: PasswordHashing): string {
+function dummyHash(parameters: PasswordHashing): string {
   const [salt, digest] = [randomBytes(16), randomBytes(32)].map((bytes) => bytes.toString('base64').replace(/=+$/, ''))
-  return `$argon2id$v=19$m=${memoryKiB},t=${iterations},p=${parallelism}$${salt}$${digest}`
+  return `$argon2id$v=19$${textOf(parameters)}$${salt}$${digest}`
 }
