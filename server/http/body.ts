@@ -33,22 +33,21 @@ const FORM = bodyReader('application/x-www-form-urlencoded', 64 * 1024)
 const JSON_TEXT = bodyReader('application/json', 1024 * 1024)
 
 /**
- * Reads the body of a request. Memory stays within the limit of its kind, and within that of the process for all bodies
- * together; the listener bounds the time.
- * @throws OAuthError 415, 413, 400 for bytes that are no UTF-8 and for a malformed form, 503 when too many bytes are held;
- * ClientGone
+ * Refuses by the head alone what can be refused; the result reads the body. Memory stays within the limit of its kind,
+ * and within that of the process for all bodies together; the listener bounds the time.
+ * @throws OAuthError 415, 413; the result also 400 for bytes that are no UTF-8 and for a malformed form, 503 when too
+ * many bytes are held, and ClientGone
  */
-export async function readBody(ctx: Context, kind: Exclude<BodyKind, 'none'>): Promise<Body> {
-  if (kind === 'optional_form' && !hasBody(ctx.req)) return NO_BODY
-  if (kind === 'json') return { form: NO_FORM, json: await JSON_TEXT.read(ctx) }
+export async function openBody(ctx: Context, kind: BodyKind): Promise<() => Promise<Body>> {
+  if (kind === 'json') {
+    const read = await JSON_TEXT(ctx)
+    return async () => ({ form: NO_FORM, json: await read() })
+  }
+  const isAbsent = kind === 'none' || !hasBody(ctx.req)
   // An empty form needs no type: the error names the field that is missing.
-  if (!hasBody(ctx.req) && ctx.req.headers['content-type'] === undefined) return NO_BODY
-  return { form: decodeForm(await FORM.read(ctx)), json: undefined }
-}
-
-/** Refuses by the head alone what `readBody` would refuse. @throws OAuthError 415, 413 */
-export function checkJsonHead({ req }: Context): Promise<void> {
-  return JSON_TEXT.checkHead(req)
+  if (isAbsent && (kind !== 'form' || ctx.req.headers['content-type'] === undefined)) return async () => NO_BODY
+  const read = await FORM(ctx)
+  return async () => ({ form: decodeForm(await read()), json: undefined })
 }
 
 /** RFC 9112 section 6: one of these headers announces a body. */
@@ -58,10 +57,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** koa-bodyparser in its text mode, as a bounded reader of bytes: it decodes neither charsets nor forms nor JSON. */
-function bodyReader(
-  mediaType: string,
-  limit: number,
-): { checkHead(req: IncomingMessage): Promise<void>; read(ctx: Context): Promise<string> } {
+function bodyReader(mediaType: string, limit: number): (ctx: Context) => Promise<() => Promise<string>> {
   // raw-body takes an empty encoding for "bytes"; the typings lack the option.
   const options: bodyParser.Options & { encoding: string } = {
     enableTypes: ['text'],
@@ -71,17 +67,12 @@ function bodyReader(
   }
   const parse = bodyParser(options)
 
-  async function checkHead(req: IncomingMessage): Promise<void> {
+  return async (ctx) => {
+    const { req } = ctx
     checkContent(req.headers, mediaType)
     // Not left to co-body, which reads the length as 32 bits: 4 GiB count as 0 bytes.
     if (declaredLength(req) > limit) throw await tooLarge(req, limit)
-  }
-
-  return {
-    checkHead,
-    async read(ctx) {
-      const { req } = ctx
-      await checkHead(req)
+    return async () => {
       // The guard has read them; the parser finds them in the one spelling that it knows.
       req.headers['content-type'] = mediaType
       if (req.headers['content-encoding'] !== undefined) req.headers['content-encoding'] = 'identity'
@@ -94,7 +85,7 @@ function bodyReader(
       endCount()
       if (failure) throw await readFailure(failure.error, req, limit)
       return decodeUtf8(ctx.request.rawBody)
-    },
+    }
   }
 }
 

@@ -27,14 +27,10 @@ export interface ListenerOptions {
   /** Headers of every answer, also to bytes that are no HTTP request. */
   always: Readonly<Record<string, string>>
   timeouts?: Timeouts
-  limits?: ConnectionLimits
 }
 
 /** The HTTP server with bounds for connections and for the time and size of a request, so that callers do not exhaust it. */
-export function createListener(
-  listener: RequestListener,
-  { always, timeouts = TIMEOUTS, limits = LIMITS }: ListenerOptions,
-): Server {
+export function createListener(listener: RequestListener, { always, timeouts = TIMEOUTS }: ListenerOptions): Server {
   const server = createServer({
     maxHeaderSize: 16 * 1024,
     headersTimeout: timeouts.headers,
@@ -46,7 +42,7 @@ export function createListener(
     requireHostHeader: false,
   })
   server.setTimeout(timeouts.idle)
-  const connections = limitConnections(server, limits, listener)
+  const connections = limitConnections(server, LIMITS, listener)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Sent earlier, it would take the place of the answer to a request that came before.
     connections.whenAnswered(socket, () => refuse(error, socket, always))

@@ -7,7 +7,7 @@ import type { Realms, ServedRealm } from '../realms/realms.ts'
 import type { Route } from '../routes.ts'
 import { authenticateBearer } from '../tokens/bearer.ts'
 import type { GoodToken } from '../tokens/verify_access_token.ts'
-import { checkJsonHead, NO_BODY, readBody } from './body.ts'
+import { NO_BODY, openBody } from './body.ts'
 import { preflightHeaders } from './headers.ts'
 import { readTarget } from './guards.ts'
 import { OAuthError } from './oauth_error.ts'
@@ -105,18 +105,17 @@ async function answerRoute(
     ...NO_BODY,
     address: addressOf(ctx.req),
   }
+  const readBody = await openBody(ctx, route.body)
   if (route.caller === 'bearer' && route.body === 'json') {
     // Only the holder of a token may make the server hold a large body. The token is in the header.
-    await checkJsonHead(ctx)
     let token = await authenticate(ctx.state, head, deps)
     const begun = performance.now()
-    const body = await readBody(ctx, 'json')
+    const body = await readBody()
     // Its session may have ended while the body came slowly.
     if (performance.now() - begun > MAX_TOKEN_AGE_MILLIS) token = await authenticate(ctx.state, head, deps)
     return route.action({ ...head, ...body, token })
   }
-  const body = route.body === 'none' ? NO_BODY : await readBody(ctx, route.body)
-  const request = { ...head, ...body }
+  const request = { ...head, ...(await readBody()) }
   route.check?.(request)
   return callAction(ctx.state, request, route, deps)
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import Koa from 'koa'
-import { readBody } from '../../../server/http/body.ts'
+import { openBody } from '../../../server/http/body.ts'
 import { createListener } from '../../../server/http/listener.ts'
 import { openRaw, sendRaw, statusOf } from '../../support/raw_http.ts'
 
@@ -10,7 +10,10 @@ const app = new Koa()
 app.on('error', () => {})
 app.use(async (ctx) => {
   if (ctx.path === '/much') ctx.body = Buffer.alloc(64 * 1024 * 1024)
-  else ctx.body = (await readBody(ctx, 'json')).json
+  else {
+    const readBody = await openBody(ctx, 'json')
+    ctx.body = (await readBody()).json
+  }
 })
 
 let server: Server
