@@ -9,16 +9,24 @@ interface ClusterFlags {
   asGroup?: string[]
 }
 
-/** Adds the options that select a cluster, with the names that kubectl gives them. */
+/** Adds the options that select a cluster, a namespace and groups, with the names that kubectl gives them. */
 export function addClusterOptions(command: Command): Command {
+  command.option('-n, --namespace <name>', 'namespace; default: that of the context')
+  return addKubeconfigOptions(command).option(
+    '--as-group <name>',
+    'group to act as, together with --as; may be repeated',
+    append,
+  )
+}
+
+/** Adds the options that select a cluster. */
+export function addKubeconfigOptions(command: Command): Command {
   return command
-    .option('-n, --namespace <name>', 'namespace; default: that of the context')
     .option(
       '--kubeconfig <file>',
       'cluster and credentials; default: KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod',
     )
     .option('--context <name>', 'context of the kubeconfig')
-    .option('--as-group <name>', 'group to act as, together with --as; may be repeated', append)
 }
 
 function append(name: string, before: string[] = []): string[] {

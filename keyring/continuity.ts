@@ -40,9 +40,14 @@ export function namesOf({ signing, refresh, encryption }: Keyring): NamedKey[] {
   ]
 }
 
+/** `kind name`: identifies a key of a realm. */
+export function keyName({ kind, name }: Pick<NamedKey, 'kind' | 'name'>): string {
+  return `${kind} ${name}`
+}
+
 /** Identifies the set of keys of a keyring, in 32 hexadecimal digits; the value that accepts a keyring. */
 export function keyringDigest(keyring: Keyring): string {
-  const names = namesOf(keyring).map(({ kind, name }) => `${kind} ${name}`)
+  const names = namesOf(keyring).map(keyName)
   return createHash('sha256').update(names.toSorted().join('\n')).digest('hex').slice(0, 32)
 }
 
@@ -57,8 +62,8 @@ export function checkContinuity(keyring: Keyring | undefined, record: KeyRecord)
   const present = new Map((keyring?.encryption ?? []).map((key) => [key.version, key]))
   const expected = record.versions.filter(({ acceptedLossAt }) => !acceptedLossAt)
   const lostVersions = expected.filter((version) => isLost(version, present.get(version.version)))
-  const names = new Set(keyring && namesOf(keyring).map(textOf))
-  const lostKeys = record.keys.filter((key) => mustStay(key) && !names.has(textOf(key)))
+  const names = new Set(keyring && namesOf(keyring).map(keyName))
+  const lostKeys = record.keys.filter((key) => mustStay(key) && !names.has(keyName(key)))
   if (lostVersions.length > 0 || lostKeys.length > 0) {
     // Without any recorded version, it is not an older state of the keyring but another one, or none.
     const isOlderState = lostVersions.length > 0 ? expected.some(({ version }) => present.has(version)) : keyring
@@ -113,15 +118,11 @@ function isLost(seen: SeenVersion, present: EncryptionKey | undefined): boolean 
 }
 
 function unrecordedKeys(keyring: Keyring, { keys, versions }: KeyRecord): NamedKey[] {
-  const recorded = new Set(keys.map(textOf))
+  const recorded = new Set(keys.map(keyName))
   const fingerprints = new Set(versions.map(({ fingerprint }) => fingerprint))
   return namesOf(keyring).filter(
-    (key) => !recorded.has(textOf(key)) && !(key.kind === 'encryption' && fingerprints.has(key.name)),
+    (key) => !recorded.has(keyName(key)) && !(key.kind === 'encryption' && fingerprints.has(key.name)),
   )
-}
-
-function textOf({ kind, name }: Pick<NamedKey, 'kind' | 'name'>): string {
-  return `${kind} ${name}`
 }
 
 function tombstone(

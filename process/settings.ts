@@ -171,10 +171,12 @@ export const DECISION_SETTINGS = {
   as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig, with --dir the login name'),
 }
 
+const kubeconfigUser = optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig')
+
 /** Configuration of `realmkeeper keys rotate`. */
 export const KEYS_SETTINGS = {
   dir: optionalText('--dir <dir>', 'manifests that "realmkeeper dev" serves: print what to write there'),
-  as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig'),
+  as: kubeconfigUser,
 }
 
 /** Configuration of `realmkeeper release`. The options that select a cluster are kubectl's. */
@@ -186,12 +188,12 @@ export const RELEASE_SETTINGS = {
     'operator Deployment in the namespace of the Lease: set its replicas to 0 first',
   ),
   waitSeconds: number('--wait-seconds <number>', 'seconds to wait for an operator to stop', [0, 3600], 60),
-  as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig'),
+  as: kubeconfigUser,
 }
 
 /** Configuration of `realmkeeper migrate-resources`. */
 export const MIGRATE_RESOURCES_SETTINGS = {
-  as: optionalText('--as <name>', 'user to act as; default: the user of the kubeconfig'),
+  as: kubeconfigUser,
 }
 
 export type ServerConfig = Values<typeof SERVER_SETTINGS>

@@ -3,7 +3,7 @@ import { addSettings, readConfig } from '../../process/config.ts'
 import { PlainError, UsageError } from '../../process/plain_error.ts'
 import { RELEASE_SETTINGS } from '../../process/settings.ts'
 import { namespaces } from '../../process/setting.ts'
-import { withCluster } from '../cluster_options.ts'
+import { addKubeconfigOptions, withCluster } from '../cluster_options.ts'
 
 interface ReleaseFlags {
   namespace?: string[]
@@ -24,12 +24,7 @@ export function addReleaseCommand(program: Command): void {
     )
     .option('-n, --namespace <name,…>', 'namespaces of the objects', namespaces)
     .option('-A, --all-namespaces', 'objects of all namespaces')
-    .option(
-      '--kubeconfig <file>',
-      'cluster and credentials; default: KUBECONFIG, ~/.kube/config, then the ServiceAccount of the pod',
-    )
-    .option('--context <name>', 'context of the kubeconfig')
-    .option('--no-lease', 'do not take the Lease: only where no operator is installed')
+  addKubeconfigOptions(command).option('--no-lease', 'do not take the Lease: only where no operator is installed')
   addSettings(command, RELEASE_SETTINGS).action(async ({ namespace, allNamespaces, lease }: ReleaseFlags) => {
     const hasNames = namespace !== undefined && namespace.length > 0
     if (hasNames === (allNamespaces === true)) {

@@ -16,7 +16,7 @@ import { NotYet } from '../view/view.ts'
 import type { View } from '../view/view.ts'
 import { conditionOf } from './condition.ts'
 import { createQueue } from './queue.ts'
-import { holdsDeletion, withPauseCondition } from './paused.ts'
+import { holdsDeletion, PAUSED, withPauseCondition } from './paused.ts'
 import type { QueueFailure, QueueStats, WorkQueue } from './queue.ts'
 import type { Reconciler, ReconcileResult } from './reconciler.ts'
 import { statusPatch, transitionEvents } from './status.ts'
@@ -133,7 +133,7 @@ export function createController<K extends Kind>(
     if (kind === 'RoleAssignment' || (await source.isOwnDeletion?.(resource)) !== false) {
       if (hasFinalizer(resource) && holdsDeletion(resource)) {
         await writeStatus(key, resource, { conditions: [], isHeld: true })
-        reportPendingCleanup(key, resource, 'the annotation realmkeeper.io/paused holds its deletion')
+        reportPendingCleanup(key, resource, `the annotation ${PAUSED} holds its deletion`)
         return
       }
       await reconciler.finalize(resource, view)

@@ -4,7 +4,7 @@ import type { ConditionState } from './condition.ts'
 import type { ReconcileResult } from './reconciler.ts'
 
 /** `"true"` on a resource: the operator applies nothing of it, and a deletion waits. */
-const PAUSED = 'realmkeeper.io/paused'
+export const PAUSED = 'realmkeeper.io/paused'
 
 /** What ends still ends: a grant that expires or is denied, a role that is removed, a resource that its Realm expels. */
 export function isPaused({ metadata }: Resource): boolean {

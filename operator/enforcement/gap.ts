@@ -75,9 +75,10 @@ export function nextState(
 ): NextState {
   if (result.outcome === 'no_answer') return { state: withoutAnswer(state, result.message, at), action: 'none' }
   const isUnrecorded = record !== undefined && !record.gapSince
+  const wasRevealed = state.mode !== 'gap' || state.isRevealed
   if (result.outcome === 'failed') {
     const { reason, message } = result
-    const isRevealed = result.isRevealed && (state.mode !== 'gap' || state.isRevealed)
+    const isRevealed = result.isRevealed && wasRevealed
     const isNew = isUnrecorded || (record?.gapRevealed === true && !isRevealed)
     return { state: { mode: 'gap', reason, message, isRevealed }, action: isNew ? 'start' : 'none' }
   }
@@ -89,7 +90,7 @@ export function nextState(
     }
     if (!record && trustExisting) return { state: { mode: 'enforced', checkedAt: at }, action: 'trust' }
   }
-  const isRevealed = (state.mode !== 'gap' || state.isRevealed) && (isUnrecorded || record?.gapRevealed === true)
+  const isRevealed = wasRevealed && (isUnrecorded || record?.gapRevealed === true)
   if (isRevealed && record && isContinuous(record, result, set)) {
     return { state: { mode: 'enforced', checkedAt: at }, action: 'continue' }
   }

@@ -42,17 +42,17 @@ function storedSpec(kind: string, spec: unknown): unknown {
 
 /** The set of a release, from its objects and those of former releases. */
 export function setOf(objects: readonly ManifestObject[], former: readonly ManifestObject[]): ShippedSet {
-  const present = objects.map(({ kind, metadata, spec }) => {
-    const stored = storedSpec(kind, spec)
-    return [`${kind}/${metadata.name}`, { spec: stored, digest: digestOf(stored) }] as const
-  })
   const byName = new Map<string, Map<string, unknown>>()
-  for (const { kind, metadata, spec } of former) {
-    const name = `${kind}/${metadata.name}`
-    const stored = storedSpec(kind, spec)
-    byName.set(name, new Map(byName.get(name)).set(digestOf(stored), stored))
+  for (const object of former) {
+    const [name, { spec, digest }] = shippedSpec(object)
+    byName.set(name, new Map(byName.get(name)).set(digest, spec))
   }
-  return { present: new Map(present), former: byName }
+  return { present: new Map(objects.map(shippedSpec)), former: byName }
+}
+
+function shippedSpec({ kind, metadata, spec }: ManifestObject): [name: string, ShippedSpec] {
+  const stored = storedSpec(kind, spec)
+  return [`${kind}/${metadata.name}`, { spec: stored, digest: digestOf(stored) }]
 }
 
 export interface ManifestObject {

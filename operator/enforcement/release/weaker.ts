@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../../crds/validation/defaulting.ts'
 import { canonicalText } from '../../../process/canonical_json.ts'
 
 type Fields = Record<string, unknown>
@@ -8,7 +9,7 @@ type Fields = Record<string, unknown>
  * the change is then a gap.
  */
 export function isNotWeaker(name: string, former: unknown, present: unknown): boolean {
-  if (!isFields(former) || !isFields(present)) return false
+  if (!isObject(former) || !isObject(present)) return false
   if (name.startsWith('ValidatingAdmissionPolicy/')) return policyNotWeaker(former, present)
   if (name.startsWith('CustomResourceDefinition/')) return crdNotWeaker(former, present)
   return isDeepStrictEqual(former, present)
@@ -18,7 +19,7 @@ export function isNotWeaker(name: string, former: unknown, present: unknown): bo
 function policyNotWeaker(former: Fields, present: Fields): boolean {
   const { validations, variables, matchConstraints, ...rest } = former
   const { validations: validationsNow, variables: variablesNow, matchConstraints: matchNow, ...restNow } = present
-  if (!isFields(matchConstraints) || !isFields(matchNow)) return false
+  if (!isObject(matchConstraints) || !isObject(matchNow)) return false
   const { resourceRules, ...match } = matchConstraints
   const { resourceRules: resourceRulesNow, ...matchRestNow } = matchNow
   return (
@@ -42,10 +43,10 @@ function crdNotWeaker(former: Fields, present: Fields): boolean {
 
 function versionsOf({ versions }: Fields): unknown[] {
   return listOf(versions)
-    .filter(isFields)
+    .filter(isObject)
     .map(({ schema, subresources }) => {
-      const root = withoutTexts(isFields(schema) ? schema['openAPIV3Schema'] : undefined)
-      if (!isFields(root) || !isFields(root['properties'])) return null
+      const root = withoutTexts(isObject(schema) ? schema['openAPIV3Schema'] : undefined)
+      if (!isObject(root) || !isObject(root['properties'])) return null
       const { status, ...properties } = root['properties']
       return { subresources, root: { ...root, properties }, decisions: withoutGranted(status) }
     })
@@ -53,20 +54,20 @@ function versionsOf({ versions }: Fields): unknown[] {
 
 /** `granted` is written by holders of `report` only, under every release. */
 function withoutGranted(status: unknown): unknown {
-  if (!isFields(status) || !isFields(status['properties'])) return status
+  if (!isObject(status) || !isObject(status['properties'])) return status
   const { granted: _, ...properties } = status['properties']
   return { ...status, properties }
 }
 
 function withoutTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTexts)
-  if (!isFields(value)) return value
+  if (!isObject(value)) return value
   const members = Object.entries(value).filter(([name, member]) => name !== 'description' || typeof member !== 'string')
   return Object.fromEntries(members.map(([name, member]) => [name, withoutTexts(member)]))
 }
 
 function expressionsOf(validations: unknown): unknown[] {
-  return listOf(validations).map((one) => (isFields(one) ? one['expression'] : one))
+  return listOf(validations).map((one) => (isObject(one) ? one['expression'] : one))
 }
 
 function hasAll(list: unknown, members: unknown): boolean {
@@ -75,8 +76,4 @@ function hasAll(list: unknown, members: unknown): boolean {
 
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

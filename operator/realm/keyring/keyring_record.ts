@@ -1,4 +1,4 @@
-import { ACCEPT_KEYRING, keyringDigest, namesOf } from '../../../keyring/continuity.ts'
+import { ACCEPT_KEYRING, keyName, keyringDigest, namesOf } from '../../../keyring/continuity.ts'
 import type { NamedKey } from '../../../keyring/continuity.ts'
 import type { Keyring } from '../../../keyring/keyring.ts'
 import { appendAudit } from '../../../store/audit.ts'
@@ -18,7 +18,10 @@ import type { KeyringSpec } from './keyring_spec.ts'
 
 type Deps = Pick<ReconcilerDeps, 'store'>
 
-/** The record that a keyring is compared with: after a loss of the database from `Realm.status`, and with newly accepted losses. */
+/**
+ * The record that a keyring is compared with. After a loss of the database it is restored from `Realm.status`; losses
+ * that the owner of the realm has accepted since are recorded.
+ */
 export async function currentRecord(
   present: Keyring | undefined,
   before: KeyringRecord,
@@ -83,8 +86,8 @@ export async function announce(
   { realm }: KeyringSpec,
   { store }: Deps,
 ): Promise<KeyringRecord> {
-  const known = new Set(record.keys.map(({ kind, name }) => `${kind} ${name}`))
-  const news = namesOf(keyring).filter(({ kind, name }) => !known.has(`${kind} ${name}`))
+  const known = new Set(record.keys.map(keyName))
+  const news = namesOf(keyring).filter((key) => !known.has(keyName(key)))
   if (news.length === 0) return record
   await store.transaction((db) => announceKeys(db, realm, news, store.now()))
   return findKeyringRecord(store.db, realm)
@@ -117,8 +120,6 @@ export async function recordStored(
 }
 
 function tokenKeys(keys: readonly NamedKey[]): string {
-  const texts = keys
-    .filter(({ kind }) => kind !== 'encryption')
-    .map(({ kind, name, state }) => `${kind} ${name} ${state}`)
+  const texts = keys.filter(({ kind }) => kind !== 'encryption').map((key) => `${keyName(key)} ${key.state}`)
   return texts.toSorted().join('\n')
 }
