@@ -45,8 +45,8 @@ export interface SigningKey extends TokenKey {
 }
 
 /**
- * `kid` is the fingerprint of `key`, which is 32 random bytes in base64url. RFC 7518 section 3.2 asks for 64 with HS512; 256 bits of entropy are enough for
- * tokens that only this installation reads.
+ * `kid` is the fingerprint of `key`, which is 32 random bytes in base64url. RFC 7518 section 3.2 asks for 64 with HS512;
+ * 256 bits of entropy are enough for tokens that only this installation reads.
  */
 export interface RefreshKey extends TokenKey {
   key: string

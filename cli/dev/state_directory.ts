@@ -49,7 +49,10 @@ async function deepestReal(path: string): Promise<string> {
   return realpath(path).catch(() => deepestReal(dirname(path)))
 }
 
-/** Creates a state directory, or checks that this version of realmkeeper created it and no other user changes it. Throws PlainError. */
+/**
+ * Creates a state directory, or checks that this version of realmkeeper created it.
+ * @throws PlainError for another version, and when another user can change the directory
+ */
 export async function openStateDirectory(path: string): Promise<void> {
   const file = join(path, 'version')
   await refuseForeignFolders(path)

@@ -1,7 +1,10 @@
 import { columnsOf } from '../columns.ts'
 import type { Db } from '../db.ts'
 
-/** What one generation of a RoleAssignment says. The digest of its spec tells apart generations that a restored cluster repeats. */
+/**
+ * What one generation of a RoleAssignment says. The digest of its spec tells apart generations that a restored cluster
+ * repeats.
+ */
 export interface WrittenSpec {
   assignmentUid: string
   generation: number

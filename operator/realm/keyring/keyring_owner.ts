@@ -11,7 +11,8 @@ import type { ReadKeyring } from './read_keyring.ts'
 
 /**
  * `namespace/name` of the Realm that owns a realm name: recorded in PostgreSQL (a database of an earlier version has only
- * the row), else in the keyring, else the oldest. Only the owner can transfer the name: a writer of Secrets or of another Realm cannot.
+ * the row), else in the keyring, else the oldest. Only the owner can transfer the name: a writer of Secrets or of another
+ * Realm cannot.
  */
 export function ownerOf(
   realm: RealmResource,

@@ -3,8 +3,8 @@ import type { ListState } from '../../../kubernetes/reflector.ts'
 
 /**
  * Which objects of a cache came from answers to reads and writes, ahead of the watch. A list that was requested before
- * such an answer may be older, and must not undo it. Every other object of a list replaces the one in the cache,
- * whatever their resource versions are: after a restore of etcd, the versions of a former history mean nothing.
+ * such an answer may be older, and must not undo it. Every other object of a list replaces the one in the cache.
+ * Resource versions are not compared: after a restore of etcd, the versions of a former history mean nothing.
  */
 export interface AnswersAhead {
   /** The object of this key came from an answer. */

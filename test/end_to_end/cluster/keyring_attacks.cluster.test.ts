@@ -42,7 +42,7 @@ describe('row 140: writers of Secrets in the keyring namespace, with real rights
     expect(good.encryption).toEqual([])
   })
   afterEach(async () => {
-    // The keys in use stay in use, whatever was written.
+    // The keys in use stay in use.
     expect(await servedKids()).toEqual(good.signing.map(({ kid }) => kid))
     const { body } = await world.login('alice')
     expect(headerOf(body.access_token ?? '').kid).toBe(good.signing[0]?.kid)

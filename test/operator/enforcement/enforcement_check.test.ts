@@ -366,7 +366,7 @@ function install(objects: ReturnType<typeof presentObjects>): void {
   }
 }
 
-/** An operator of the former release, with a waiting request, and decisions that nobody has recorded yet. */
+/** An operator of the former release, with a waiting request, and decisions that are not recorded yet. */
 async function formerRelease(): Promise<EnforcementCheck> {
   install(formerObjects())
   const check = await begin({ set: FORMER_SET })

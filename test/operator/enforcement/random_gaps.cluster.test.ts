@@ -22,7 +22,7 @@ const OURS_ON_ASSIGNMENTS = policies.filter(({ metadata }) => metadata.name.incl
 
 /**
  * Frank and Ann request and approve at random; Frank also lies, which succeeds only in a gap. Gaps of every kind come and
- * go, and the operator restarts. Whatever is granted was approved by an account that did not write that generation.
+ * go, and the operator restarts. Each grant was approved by an account that did not write that generation.
  */
 describe('random writes across gaps', () => {
   let plane: ControlPlane

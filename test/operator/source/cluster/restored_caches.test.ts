@@ -84,7 +84,7 @@ describe('a list of the objects of a kind', () => {
     expect(spec()).toEqual({ enabled: true })
   })
 
-  test('undoes an answer that is older than the request, whatever its resource version', async () => {
+  test('undoes an answer that is older than the request, also with a higher resource version', async () => {
     const { cache, sink, spec } = users()
     await list(sink, '900', [at('900', { enabled: true })])
     cache.merge(at('1200', { enabled: false }))
