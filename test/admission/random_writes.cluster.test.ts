@@ -40,7 +40,7 @@ describe('writes without the verb approve', () => {
     return totals
   }
 
-  test(`row 98: no gated role in a token by ${SEQUENCES} random sequences`, { timeout: 900_000 }, async () => {
+  test(`row 98: no gated role in a token by ${SEQUENCES} random sequences`, { timeout: 3_600_000 }, async () => {
     await untilEnforced()
     const totals = await playSequences(SEQUENCES, { writes: MALLORYS, isEnforced: true })
 

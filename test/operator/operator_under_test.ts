@@ -162,12 +162,12 @@ export function configOf(databaseUrl: string, dir: string, stateDir: string): Op
   return configFrom(OPERATOR_SETTINGS, args)
 }
 
-/** Retries until `attempt` passes, at most `millis`; then throws its last error. */
+/** Retries until `attempt` passes; throws its last error when the deadline, which suits a busy machine, is over. */
 export async function eventually<Result>(
   attempt: () => Result | Promise<Result>,
-  { every = 20, millis = 20_000 } = {},
+  { every = 20 } = {},
 ): Promise<Result> {
-  const end = performance.now() + millis
+  const end = performance.now() + 120_000
   for (;;) {
     try {
       return await attempt()

@@ -145,6 +145,7 @@ test('through the change log: a disabled client, a disabled realm', async () => 
   await eventually(async () => expect((await seenByTwo(access)).userinfo).toBe(403))
   await one.addRealm(one.realm, null)
   await eventually(async () => expect(await seenByTwo(access)).toEqual(GOOD))
+  await eventually(() => login())
 })
 
 test('row 66: one replica decrypts what the other encrypts', async () => {

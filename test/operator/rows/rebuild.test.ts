@@ -152,7 +152,7 @@ describe('rows of configuration', () => {
     const drifted = async (): Promise<string | undefined> =>
       /drifted_rows_total \d+/.exec(await counters(healthPort))?.[0]
     const logged = (): unknown[] => operator.log.flatMap(({ drift }) => drift ?? [])
-    await eventually(async () => expect(await drifted(), JSON.stringify(logged())).toMatch(/ 8$/), { millis: 5_000 })
+    await eventually(async () => expect(await drifted(), JSON.stringify(logged())).toMatch(/ 8$/))
     // Nor is a hash written by hand a former secret.
     expect(await operator.rows('select 1 from clients where previous_secret_hash is not null')).toEqual([])
   })
