@@ -16,6 +16,8 @@ export interface Sequence {
   writes: readonly Write[]
   /** Whether the policies are in force. Without them, the roles need not match Ann's approvals. */
   isEnforced: boolean
+  /** Called before each write. Resolves with true when etcd was restored meanwhile. */
+  turn?: () => Promise<boolean>
 }
 
 export interface Totals {
@@ -39,7 +41,7 @@ export function noTotals(): Totals {
 export async function play(
   world: TokenWorld,
   player: Player,
-  { number, writes, isEnforced }: Sequence,
+  { number, writes, isEnforced, turn }: Sequence,
   totals: Totals,
 ): Promise<void> {
   const { admin, mallory, ann } = world
@@ -53,6 +55,10 @@ export async function play(
   let object: Stored = await create()
   let outdated: Stored = object
   for (let write = 0; write < WRITES; write++) {
+    if (await turn?.()) {
+      object = await present(await find())
+      outdated = object
+    }
     const chosen = pick(writes, random)
     const answer = await chosen({ mallory, object: random() < 0.2 ? outdated : object, random })
     note(chosen.name, answer)
@@ -85,11 +91,19 @@ export async function play(
   async function updateObject(answer: Answer): Promise<void> {
     const isObject = answer.status < 300 && answer.body.kind === 'RoleAssignment'
     if (!isObject && answer.status === 403 && random() < 0.7) return
-    const { status, body } = isObject ? answer : await mallory.call('GET', `${path}/${name}`)
-    const present = status === 200 && !body.metadata.deletionTimestamp ? body : await create()
-    if (present.metadata.resourceVersion === object.metadata.resourceVersion) return
+    const now = await present(isObject ? answer : await find())
+    if (now.metadata.resourceVersion === object.metadata.resourceVersion) return
     outdated = object
-    object = present
+    object = now
+  }
+
+  function find(): Promise<Answer> {
+    return mallory.call('GET', `${path}/${name}`)
+  }
+
+  /** The object of an answer. Creates another one when it is gone. */
+  async function present({ status, body }: Answer): Promise<Stored> {
+    return status < 300 && !body.metadata.deletionTimestamp ? body : create()
   }
 
   async function approve(): Promise<void> {

@@ -3,7 +3,7 @@ import { recordSecrets } from '../support/canary.ts'
 import type { Account } from '../support/control_plane/account.ts'
 import { freePort } from '../support/control_plane/child.ts'
 import { CLIENT, clusterWorld, until } from '../end_to_end/cluster/cluster_world.ts'
-import type { ClusterWorld } from '../end_to_end/cluster/cluster_world.ts'
+import type { Answer, ClusterWorld } from '../end_to_end/cluster/cluster_world.ts'
 import { startPart } from '../end_to_end/cluster/part.ts'
 import type { Part } from '../end_to_end/cluster/part.ts'
 import { KEYRING_NAMESPACE } from '../end_to_end/cluster/rights.ts'
@@ -42,6 +42,8 @@ export interface Player {
   user: string
   /** The roles in a new token. */
   roles(): Promise<string[]>
+  /** As `roles`, after a new login if the session ended; no roles when no token can be had. */
+  rolesIfAny(): Promise<string[]>
   /** The roles in the introspection of the last token. */
   introspected(): Promise<string[]>
 }
@@ -105,6 +107,16 @@ async function startLenient({ plane, database, url }: ClusterWorld): Promise<Par
   })
 }
 
+export const REALM_SPEC = {
+  roles: [...GATED.filter((role) => !role.includes('svc')), HARMLESS].map((name) => ({ name })),
+  // Defines the role `_svc_dob.selfdecrypt`.
+  fieldEncryption: { fields: [{ name: 'dateOfBirth', tag: 'dob' }] },
+  identityGovernance: { enabled: true, requiredApprovals: 1 },
+  // The tests are about roles; everything else is as cheap as possible.
+  tokens: { signingAlgorithm: 'EdDSA' },
+  passwordHashing: { memoryKiB: 1024, iterations: 1 },
+}
+
 async function makeRealm(author: Account, users: readonly string[]): Promise<void> {
   const secret = (name: string, stringData: Record<string, string>): Promise<Stored> =>
     author.do('POST', `/api/v1/namespaces/${HOME}/secrets`, { metadata: { name }, stringData })
@@ -116,15 +128,7 @@ async function makeRealm(author: Account, users: readonly string[]): Promise<voi
       spec: kind === 'Realm' ? spec : { realmRef: { name: HOME }, ...spec },
     })
 
-  await resource('Realm', HOME, {
-    roles: [...GATED.filter((role) => !role.includes('svc')), HARMLESS].map((name) => ({ name })),
-    // Defines the role `_svc_dob.selfdecrypt`.
-    fieldEncryption: { fields: [{ name: 'dateOfBirth', tag: 'dob' }] },
-    identityGovernance: { enabled: true, requiredApprovals: 1 },
-    // The tests are about roles; everything else is as cheap as possible.
-    tokens: { signingAlgorithm: 'EdDSA' },
-    passwordHashing: { memoryKiB: 1024, iterations: 1 },
-  })
+  await resource('Realm', HOME, REALM_SPEC)
   await secret('shop-client', { client_secret: CLIENT.client_secret })
   const clientSecret = { secretRef: { name: 'shop-client', key: 'client_secret' } }
   await resource('Client', 'shop', { clientId: CLIENT.client_id, clientSecret })
@@ -137,27 +141,27 @@ async function makeRealm(author: Account, users: readonly string[]): Promise<voi
 
 async function player(cluster: ClusterWorld, user: string): Promise<Player> {
   await cluster.untilReady('users', user)
-  const first = await until(async () => {
-    // No user has a role yet, but the session stores the requested scope.
-    const answer = await cluster.login(user, { scope: 'openid _svc_dob.selfdecrypt' })
-    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-    return answer.body
-  })
-  let token = first.refresh_token ?? ''
-  let access = first.access_token ?? ''
+  let token = ''
+  let access = ''
+  // No user has a role yet, but the session stores the requested scope.
+  const login = (): Promise<Answer> => cluster.login(user, { scope: 'openid _svc_dob.selfdecrypt' })
+  const refresh = (): Promise<Answer> =>
+    cluster.post('/token', { ...CLIENT, grant_type: 'refresh_token', refresh_token: token })
+  function rolesOf({ status, body }: Answer): string[] {
+    if (status !== 200) throw new Error(`no token for ${user}: ${status} ${JSON.stringify(body)}`)
+    token = body.refresh_token ?? ''
+    access = body.access_token ?? ''
+    return cluster.rolesIn(access)
+  }
+  await until(async () => rolesOf(await login()))
 
   return {
     user,
-    async roles() {
-      const { status, body } = await cluster.post('/token', {
-        ...CLIENT,
-        grant_type: 'refresh_token',
-        refresh_token: token,
-      })
-      if (status !== 200) throw new Error(`no token for ${user}: ${status} ${JSON.stringify(body)}`)
-      token = body.refresh_token ?? ''
-      access = body.access_token ?? ''
-      return cluster.rolesIn(access)
+    roles: async () => rolesOf(await refresh()),
+    async rolesIfAny() {
+      const refreshed = await refresh()
+      const answer = refreshed.status === 200 ? refreshed : await login()
+      return answer.status === 200 ? rolesOf(answer) : []
     },
     async introspected() {
       const { body } = await cluster.post('/token/introspect', { ...CLIENT, token: access })
