@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shippedPolicies } from '../../crds/policies.ts'
 import { startControlPlane } from '../support/control_plane.ts'
 import type { ControlPlane } from '../support/control_plane.ts'
-import { installPolicies, KINDS } from './policies.ts'
+import { installPolicies, POLICY_PATHS } from '../support/policies.ts'
 
 const { policies: POLICIES, bindings: POLICY_BINDINGS } = shippedPolicies()
 
@@ -18,7 +18,7 @@ describe('the policies as an API server stores them', () => {
   test.for([...POLICIES, ...POLICY_BINDINGS].map((each) => [each.kind, each.metadata.name, each] as const))(
     '%s %s is stored as it is shipped',
     async ([kind, name, shipped]) => {
-      const stored = await plane.admin.do('GET', `${KINDS[kind]}/${name}`)
+      const stored = await plane.admin.do('GET', `${POLICY_PATHS[kind]}/${name}`)
       expect(stored.spec).toEqual(shipped.spec)
       expect(stored.metadata).toMatchObject({ ...shipped.metadata, generation: 1 })
     },
@@ -38,7 +38,7 @@ describe('the policies as an API server stores them', () => {
 
   async function typeChecked(name: string) {
     for (let tries = 0; tries < 200; tries++) {
-      const { status } = await plane.admin.do('GET', `${KINDS.ValidatingAdmissionPolicy}/${name}`)
+      const { status } = await plane.admin.do('GET', `${POLICY_PATHS.ValidatingAdmissionPolicy}/${name}`)
       if (status?.typeChecking) return status
       await new Promise((resolve) => setTimeout(resolve, 100))
     }

@@ -1,4 +1,5 @@
 import type { Account, Answer } from '../support/control_plane/account.ts'
+import { pick } from '../support/random.ts'
 import type { Stored } from './world.ts'
 import {
   applyStatus,
@@ -164,18 +165,3 @@ export const THROUGH_LAX: Write[] = [
     return mergeLax(turn.mallory, turn.object, { status })
   },
 ]
-
-export function pick<Item>(items: readonly Item[], random: () => number): Item {
-  return items[Math.floor(random() * items.length)]!
-}
-
-/** mulberry32: numbers from 0 to 1, equal for equal seeds. */
-export function generator(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

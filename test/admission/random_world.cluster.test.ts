@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { shippedPolicies } from '../../crds/policies.ts'
 import { LEASE_PATH, until } from '../end_to_end/cluster/cluster_world.ts'
 import { MERGE_PATCH } from '../support/control_plane/account.ts'
 import type { Account, Answer } from '../support/control_plane/account.ts'
+import { gapsOf, POLICY_NAMES, repairPolicies } from '../support/policies.ts'
+import { generator, pick } from '../support/random.ts'
 import { soak } from '../support/soak.ts'
-import { GATED, generator, HARMLESS, MALLORYS, pick } from './mallory.ts'
+import { GATED, HARMLESS, MALLORYS } from './mallory.ts'
 import type { Turn, Write } from './mallory.ts'
-import { KINDS } from './policies.ts'
 import { noTotals, play } from './random_sequence.ts'
 import { HOME, REALM_SPEC, tokenWorld } from './token_world.ts'
 import type { TokenWorld } from './token_world.ts'
@@ -20,7 +20,6 @@ const LANES = Array.from({ length: 8 }, (_, index) => `lane-${index}`)
 const SEED = 20_261_122
 
 const REALM = `${API}/namespaces/${HOME}/realms/${HOME}`
-const { policies, bindings } = shippedPolicies()
 
 /** Edits by others. Dora may approve, and approves what she wrote herself; in a gap she may name another requester. */
 function editsByOthers(carol: Account, dora: Account): Write[] {
@@ -102,22 +101,9 @@ describe('random writes in a changing world', () => {
 
   /** Opens a gap in one policy, with writes to the Realm in it. Resolves when the policies are back. */
   async function gap(meanwhile?: () => Promise<void>): Promise<void> {
-    const { metadata } = pick(policies, random)
-    const policy = `${KINDS.ValidatingAdmissionPolicy}/${metadata.name}`
-    const binding = `${KINDS.ValidatingAdmissionPolicyBinding}/${metadata.name}`
-    const patch = (path: string, spec: object): Promise<unknown> =>
-      world.admin.call('PATCH', path, { spec }, { contentType: MERGE_PATCH })
-    const [how, open] = pick<[string, () => Promise<unknown>]>(
-      [
-        ['deleted', () => world.admin.call('DELETE', policy)],
-        ['unbound', () => world.admin.call('DELETE', binding)],
-        ['warns', () => patch(binding, { validationActions: ['Warn'] })],
-        ['allows', () => patch(policy, { validations: [{ expression: 'true' }] })],
-        ['matches nothing', () => patch(policy, { matchConditions: [{ name: 'none', expression: 'false' }] })],
-      ],
-      random,
-    )
-    story.push(`gap: ${metadata.name} ${how}`)
+    const name = pick(POLICY_NAMES, random)
+    const [how, open] = pick(gapsOf(world.admin, name), random)
+    story.push(`gap: ${name} ${how}`)
     await open()
     // A policy acts for up to a second after it was changed.
     await sleep(500 + random() * 1_500)
@@ -129,17 +115,7 @@ describe('random writes in a changing world', () => {
 
   /** The shipped policies and the Realm as its owner wants it. */
   async function repair(): Promise<void> {
-    for (const object of [...policies, ...bindings]) {
-      const path = KINDS[object.kind]
-      const spec = { matchConditions: null, ...object.spec }
-      const { status } = await world.admin.call(
-        'PATCH',
-        `${path}/${object.metadata.name}`,
-        { spec },
-        { contentType: MERGE_PATCH },
-      )
-      if (status === 404) await world.admin.do('POST', path, object)
-    }
+    await repairPolicies(world.admin)
     await createRealm(world.admin, REALM_SPEC)
     await patchRealm(world.admin, { deletionPolicy: null, allowedNamespaces: null, ...REALM_SPEC })
     story.push('repaired')
@@ -213,9 +189,9 @@ describe('random writes in a changing world', () => {
       const others = editsByOthers(world.cluster.plane.user('carol'), world.cluster.plane.user('dora'))
       const writes = [...MALLORYS, ...others, ...others, ...others]
       let next = 0
-      let isChanging = true
+      const changes = new AbortController()
       async function lane(player: TokenWorld['players'][number]): Promise<void> {
-        while (isChanging) {
+        while (!changes.signal.aborted) {
           const number = SEED + next++
           await gate.enter()
           let restores = gate.restores()
@@ -227,7 +203,7 @@ describe('random writes in a changing world', () => {
             return restores !== before
           }
           try {
-            const patient = { ...player, roles: player.rolesIfAny }
+            const patient = { ...player, roles: () => player.rolesIfAny() }
             await play(world, patient, { number, writes, isEnforced: false, turn }, totals)
           } catch (error) {
             throw new Error(`The world:\n${story.slice(-20).join('\n')}\n${String(error)}`, { cause: error })
@@ -245,7 +221,7 @@ describe('random writes in a changing world', () => {
       )
       const results = Promise.allSettled(lanes)
       await change(() => next >= SEQUENCES || hasFailed)
-      isChanging = false
+      changes.abort()
       expect((await results).filter(({ status }) => status === 'rejected')).toEqual([])
 
       // Also checks grants that lasted only a moment, and what the story would not show.
@@ -283,11 +259,13 @@ describe('random writes in a changing world', () => {
 function createGate() {
   let inside = 0
   let restores = 0
-  let closed: Promise<void> | undefined
+  let opening = Promise.resolve()
+  const isEmpty = (): boolean => inside === 0
   return {
     restores: () => restores,
+    /** At most one restore waits: only one part of the test makes them. */
     async enter(): Promise<void> {
-      while (closed) await closed
+      await opening
       inside++
     },
     leave(): void {
@@ -295,13 +273,12 @@ function createGate() {
     },
     async alone(work: () => Promise<void>): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>()
-      closed = promise
+      opening = promise
       try {
-        while (inside > 0) await sleep(20)
+        while (!isEmpty()) await sleep(20)
         await work()
         restores++
       } finally {
-        closed = undefined
         resolve()
       }
     },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ATTACKS } from './attacks.ts'
 import { LEGITIMATE } from './legitimate.ts'
-import { installPolicies } from './policies.ts'
+import { installPolicies } from '../support/policies.ts'
 import { untilActing } from './probe.ts'
 import { limited, WEAKENED } from './weakened.ts'
 import type { Weakened } from './weakened.ts'

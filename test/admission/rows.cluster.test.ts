@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decidedOn, summaryOf, surroundings } from './decided.ts'
 import { done, edited, resolvedRequest } from './legitimate.ts'
-import { installPolicies, removePolicies } from './policies.ts'
+import { installPolicies, removePolicies } from '../support/policies.ts'
 import { untilActing } from './probe.ts'
 import { API, assignment, makeWorld, startCluster, verdict } from './world.ts'
 import type { Cluster, Stored, World } from './world.ts'

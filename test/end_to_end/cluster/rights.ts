@@ -1,5 +1,6 @@
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { untilRightsAct } from '../../support/control_plane/rights.ts'
+import { READ_POLICIES } from '../../support/policies.ts'
 import { OPERATOR_RULES } from '../../operator/source/cluster/rights.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
@@ -7,15 +8,6 @@ const KINDS = ['realms', 'clients', 'users', 'roleassignments']
 const READ = ['get', 'list', 'watch']
 
 export const KEYRING_NAMESPACE = 'realmkeeper'
-
-/** The rights of the operator to read the policies. */
-const POLICY_RULES = [
-  {
-    apiGroups: ['admissionregistration.k8s.io'],
-    resources: ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
-    verbs: READ,
-  },
-]
 
 /** The rights of the operator in its own namespace: the Lease, and the Role that lists the keyrings. */
 const HOME_RULES = [
@@ -65,7 +57,7 @@ export async function giveRights({ admin }: ControlPlane): Promise<void> {
       roleRef: { kind: 'Role', name, apiGroup: 'rbac.authorization.k8s.io' },
     })
 
-  await inCluster('operator', [...OPERATOR_RULES, ...POLICY_RULES], serviceAccount('operator'))
+  await inCluster('operator', [...OPERATOR_RULES, READ_POLICIES], serviceAccount('operator'))
   await admin.do('POST', `${home}/roles`, { metadata: { name: 'operator' }, rules: HOME_RULES })
   await roleBinding('operator', serviceAccount('operator'))
   // The operator writes the Role itself.

@@ -4,12 +4,6 @@ import { WAYS_TO_LESS_GOVERNANCE } from '../../../operator/realm/governance/ways
 import type { WayToLessGovernance } from '../../../operator/realm/governance/ways.ts'
 import { keyringSecretName } from '../../../keyring/keyring.ts'
 import { ATTACKS } from '../../admission/attacks.ts'
-import {
-  installPolicies,
-  PLURALS,
-  POLICY_NAMES,
-  removePolicies,
-} from '../../operator/enforcement/installed_policies.ts'
 import { enforcementWorld } from '../../operator/enforcement/world.ts'
 import type { EnforcementWorld } from '../../operator/enforcement/world.ts'
 import { eventually } from '../../operator/operator_under_test.ts'
@@ -18,6 +12,7 @@ import { startControlPlane, untilServed } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
+import { installPolicies, READ_POLICIES, removePolicies } from '../../support/policies.ts'
 
 const OURS = '/apis/realmkeeper.io/v1alpha1'
 const REALMS_CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/realms.realmkeeper.io'
@@ -41,11 +36,7 @@ describe('row 137: less governance', () => {
 
   beforeAll(async () => {
     plane = await startControlPlane({ controllers: true })
-    const policies = { resources: Object.values(PLURALS), resourceNames: POLICY_NAMES, verbs: ['get', 'list', 'watch'] }
-    await grant(plane.admin, 'operator', [
-      ...OPERATOR_RULES,
-      { apiGroups: ['admissionregistration.k8s.io'], ...policies },
-    ])
+    await grant(plane.admin, 'operator', [...OPERATOR_RULES, READ_POLICIES])
     const ours = (resources: string[], verbs: string[]) => ({ apiGroups: ['realmkeeper.io'], resources, verbs })
     const writes = ['get', 'list', 'create', 'update', 'patch', 'delete']
     const approves = ours(['realms', 'roleassignments'], ['approve'])

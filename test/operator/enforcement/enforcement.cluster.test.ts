@@ -1,23 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { JSON_PATCH, MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
+import {
+  installPolicies as install,
+  POLICY_NAMES,
+  POLICY_PATHS,
+  removePolicies as remove,
+} from '../../support/policies.ts'
 import { eventually } from '../operator_under_test.ts'
 import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
-import {
-  ADMISSION,
-  installPolicies as install,
-  PLURALS,
-  POLICY_NAMES,
-  removePolicies as remove,
-} from './installed_policies.ts'
-import { enforcementWorld } from './world.ts'
+import { enforcementPlane, enforcementWorld } from './world.ts'
 import type { EnforcementWorld } from './world.ts'
 
 const DECISIONS = 'realmkeeper-roleassignment-decisions'
-const POLICY = `${ADMISSION}/validatingadmissionpolicies/${DECISIONS}`
-const BINDING = `${ADMISSION}/validatingadmissionpolicybindings/${DECISIONS}`
+const POLICY = `${POLICY_PATHS.ValidatingAdmissionPolicy}/${DECISIONS}`
+const BINDING = `${POLICY_PATHS.ValidatingAdmissionPolicyBinding}/${DECISIONS}`
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/roleassignments.realmkeeper.io'
 
 const OURS = ['realmkeeper.io']
@@ -35,16 +33,7 @@ describe('ApprovalEnforced on a real API server', () => {
   let worlds = 0
 
   beforeAll(async () => {
-    plane = await startControlPlane()
-    await grant(plane.admin, 'operator', [
-      ...OPERATOR_RULES,
-      {
-        apiGroups: ['admissionregistration.k8s.io'],
-        resources: Object.values(PLURALS),
-        resourceNames: POLICY_NAMES,
-        verbs: ['get', 'list', 'watch'],
-      },
-    ])
+    plane = await enforcementPlane()
     const approves = { apiGroups: OURS, resources: ['realms', 'roleassignments'], verbs: ['approve'] }
     await grant(plane.admin, 'ann', [...STATUS_RULES, approves])
     await grant(plane.admin, 'mallory', STATUS_RULES)

@@ -1,15 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
+import { installPolicies, removePolicies } from '../../support/policies.ts'
 import { eventually } from '../operator_under_test.ts'
-import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
-import { installPolicies, PLURALS, POLICY_NAMES, removePolicies } from './installed_policies.ts'
-import { enforcementWorld } from './world.ts'
+import { enforcementPlane, enforcementWorld } from './world.ts'
 import type { EnforcementWorld, Running } from './world.ts'
-
-const OURS = ['realmkeeper.io']
 
 /** Frank writes requests and may approve. In a gap he writes one in the name of Carol, and approves it afterwards. */
 describe('row 138: a request that was written while the admission policies were not in force', () => {
@@ -21,23 +17,7 @@ describe('row 138: a request that was written while the admission policies were 
   let worlds = 0
 
   beforeAll(async () => {
-    plane = await startControlPlane()
-    await grant(plane.admin, 'operator', [
-      ...OPERATOR_RULES,
-      {
-        apiGroups: ['admissionregistration.k8s.io'],
-        resources: Object.values(PLURALS),
-        resourceNames: POLICY_NAMES,
-        verbs: ['get', 'list', 'watch'],
-      },
-    ])
-    const writesAndApproves = [
-      { apiGroups: OURS, resources: ['realms', 'roleassignments'], verbs: ['get', 'list', 'watch', 'approve'] },
-      { apiGroups: OURS, resources: ['roleassignments'], verbs: ['create', 'patch', 'update', 'delete'] },
-      { apiGroups: OURS, resources: ['roleassignments/status'], verbs: ['get', 'patch', 'update'] },
-    ]
-    await grant(plane.admin, 'ann', writesAndApproves)
-    await grant(plane.admin, 'frank', writesAndApproves)
+    plane = await enforcementPlane('ann', 'frank')
     ann = plane.user('ann')
     frank = plane.user('frank')
   })

@@ -1,24 +1,18 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { shippedPolicies } from '../../../crds/policies.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
-import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { APPLY_PATCH, MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
+import { gapsOf, installPolicies, POLICY_NAMES, removePolicies, repairPolicies } from '../../support/policies.ts'
+import { generator, pick } from '../../support/random.ts'
 import { soak } from '../../support/soak.ts'
 import { eventually } from '../operator_under_test.ts'
-import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
-import { ADMISSION, installPolicies, PLURALS, POLICY_NAMES, removePolicies } from './installed_policies.ts'
-import { enforcementWorld } from './world.ts'
+import { enforcementPlane, enforcementWorld } from './world.ts'
 import type { EnforcementWorld, Running } from './world.ts'
 
-const OURS = ['realmkeeper.io']
 const STEPS = soak(150, 6_000)
 const SEED = 20_260_102
 const NAMES = ['one', 'two', 'three', 'four']
-
-const { policies } = shippedPolicies()
-const OURS_ON_ASSIGNMENTS = policies.filter(({ metadata }) => metadata.name.includes('roleassignment'))
 
 /**
  * Frank and Ann request and approve at random; Frank also lies, which succeeds only in a gap. Gaps of every kind come and
@@ -36,39 +30,15 @@ describe('random writes across gaps', () => {
   const writers = new Map<string, string>()
   const deciders = new Map<string, Set<string>>()
   const story: string[] = []
-  let state = SEED
+  const random = generator(SEED)
+  const choose = <Item>(items: readonly Item[]): Item => pick(items, random)
 
   beforeAll(async () => {
-    plane = await startControlPlane()
-    await grant(plane.admin, 'operator', [
-      ...OPERATOR_RULES,
-      {
-        apiGroups: ['admissionregistration.k8s.io'],
-        resources: Object.values(PLURALS),
-        resourceNames: POLICY_NAMES,
-        verbs: ['get', 'list', 'watch'],
-      },
-    ])
-    const rules = [
-      { apiGroups: OURS, resources: ['realms', 'roleassignments'], verbs: ['get', 'list', 'watch', 'approve'] },
-      { apiGroups: OURS, resources: ['roleassignments'], verbs: ['create', 'patch', 'update', 'delete'] },
-      { apiGroups: OURS, resources: ['roleassignments/status'], verbs: ['get', 'patch', 'update'] },
-    ]
-    await grant(plane.admin, 'ann', rules)
-    await grant(plane.admin, 'frank', rules)
+    plane = await enforcementPlane('ann', 'frank')
     ann = plane.user('ann')
     frank = plane.user('frank')
   })
   afterAll(() => plane?.stop())
-
-  /** Numbers from a seed (mulberry32), so that a failing run can be repeated. */
-  function random(): number {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
 
   async function find(name: string): Promise<RoleAssignmentResource | undefined> {
     const { status, body } = await plane.admin.call('GET', `${base}/${name}`)
@@ -86,7 +56,7 @@ describe('random writes across gaps', () => {
     story.push(`${as.name} wrote ${answer.body.metadata.name} ${generation} as ${answer.body.spec.requestedBy}`)
   }
 
-  async function request(as: Account, requestedBy: string, name = pick(NAMES)): Promise<void> {
+  async function request(as: Account, requestedBy: string, name = choose(NAMES)): Promise<void> {
     const spec = {
       realmRef: { name: namespace },
       subject: { kind: 'Group', name: `default-roles-${namespace}` },
@@ -98,7 +68,7 @@ describe('random writes across gaps', () => {
   }
 
   async function edit(as: Account, requestedBy: string, { keepsWriters }: { keepsWriters: boolean }): Promise<void> {
-    const present = await find(pick(NAMES))
+    const present = await find(choose(NAMES))
     if (!present) return
     const { requestedBy: former, formerRequesters = [] } = present.spec
     const names = new Set([...formerRequesters, former])
@@ -107,7 +77,7 @@ describe('random writes across gaps', () => {
     await write(as, 'PATCH', `${base}/${present.metadata.name}`, { spec })
   }
 
-  async function approve(as: Account, named = as.name, name = pick(NAMES)): Promise<void> {
+  async function approve(as: Account, named = as.name, name = choose(NAMES)): Promise<void> {
     const present = await find(name)
     if (!present) return
     const { uid, generation } = present.metadata
@@ -134,16 +104,8 @@ describe('random writes across gaps', () => {
 
   /** One way to make a gap. Each leaves something that `repair` has to put back. */
   async function openGap(): Promise<void> {
-    const { name } = pick(OURS_ON_ASSIGNMENTS).metadata
-    const policy = `${ADMISSION}/${PLURALS.ValidatingAdmissionPolicy}/${name}`
-    const binding = `${ADMISSION}/${PLURALS.ValidatingAdmissionPolicyBinding}/${name}`
-    const [kind, open] = pick<[string, () => Promise<unknown>]>([
-      ['no policy', () => plane.admin.call('DELETE', policy)],
-      ['no binding', () => plane.admin.call('DELETE', binding)],
-      ['warns', () => patch(binding, { validationActions: ['Warn'] })],
-      ['allows', () => patch(policy, { validations: [{ expression: 'true' }] })],
-      ['matches nothing', () => patch(policy, { matchConditions: [{ name: 'none', expression: 'false' }] })],
-    ])
+    const name = choose(POLICY_NAMES.filter((each) => each.includes('roleassignment')))
+    const [kind, open] = choose(gapsOf(plane.admin, name))
     story.push(`gap: ${name} ${kind}`)
     await open()
     // A policy acts for a moment after it was changed.
@@ -154,24 +116,11 @@ describe('random writes across gaps', () => {
     }
   }
 
-  async function patch(path: string, spec: object): Promise<void> {
-    await plane.admin.call('PATCH', path, { spec }, { contentType: MERGE_PATCH })
-  }
-
   /** By edits where objects are present, as an administrator does, or by a new installation. */
   async function repair(): Promise<void> {
     story.push('repaired')
     if (random() < 0.3) await removePolicies(plane.admin)
-    for (const object of [...policies, ...shippedPolicies().bindings]) {
-      const path = `${ADMISSION}/${PLURALS[object.kind]}`
-      const { status } = await plane.admin.call(
-        'PATCH',
-        `${path}/${object.metadata.name}`,
-        { spec: { matchConditions: null, ...object.spec } },
-        { contentType: MERGE_PATCH },
-      )
-      if (status === 404) await plane.admin.do('POST', path, object)
-    }
+    await repairPolicies(plane.admin)
   }
 
   async function untilEnforced(): Promise<void> {
@@ -183,7 +132,7 @@ describe('random writes across gaps', () => {
 
   /** A new request that another account approves. Its writers so far are forgotten with the former object. */
   async function honest(): Promise<void> {
-    const name = pick(NAMES)
+    const name = choose(NAMES)
     await plane.admin.call('DELETE', `${base}/${name}`)
     await eventually(async () => expect(await find(name)).toBeUndefined())
     const [writer, approver] = random() < 0.5 ? ([ann, frank] as const) : ([frank, ann] as const)
@@ -194,7 +143,7 @@ describe('random writes across gaps', () => {
   }
 
   const MOVES: [weight: number, move: () => Promise<unknown>][] = [
-    [3, () => request(pick([ann, frank]), 'carol')],
+    [3, () => request(choose([ann, frank]), 'carol')],
     [4, () => (random() < 0.5 ? request(ann, 'ann') : request(frank, 'frank'))],
     [3, () => edit(frank, 'carol', { keepsWriters: false })],
     [2, () => edit(frank, 'frank', { keepsWriters: true })],

@@ -1,20 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { ManifestObject } from '../../../operator/enforcement/release/shipped_set.ts'
-import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
+import { POLICY_PATHS, removePolicies } from '../../support/policies.ts'
 import { eventually } from '../operator_under_test.ts'
-import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
-import { ADMISSION, PLURALS, POLICY_NAMES, removePolicies } from './installed_policies.ts'
 import { formerObjects, FORMER_SET, PRESENT_SET, presentObjects, REQUESTS } from './releases.ts'
-import { enforcementWorld } from './world.ts'
+import { enforcementPlane, enforcementWorld } from './world.ts'
 import type { EnforcementWorld, Running } from './world.ts'
 
-const OURS = ['realmkeeper.io']
 const PATHS: Record<string, string> = {
-  ValidatingAdmissionPolicy: `${ADMISSION}/${PLURALS.ValidatingAdmissionPolicy}`,
-  ValidatingAdmissionPolicyBinding: `${ADMISSION}/${PLURALS.ValidatingAdmissionPolicyBinding}`,
+  ...POLICY_PATHS,
   CustomResourceDefinition: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
 }
 
@@ -27,23 +23,7 @@ describe('an upgrade that changes policies and the CRD', () => {
   let worlds = 0
 
   beforeAll(async () => {
-    plane = await startControlPlane()
-    await grant(plane.admin, 'operator', [
-      ...OPERATOR_RULES,
-      {
-        apiGroups: ['admissionregistration.k8s.io'],
-        resources: Object.values(PLURALS),
-        resourceNames: POLICY_NAMES,
-        verbs: ['get', 'list', 'watch'],
-      },
-    ])
-    const rules = [
-      { apiGroups: OURS, resources: ['realms', 'roleassignments'], verbs: ['get', 'list', 'watch', 'approve'] },
-      { apiGroups: OURS, resources: ['roleassignments'], verbs: ['create', 'patch', 'update'] },
-      { apiGroups: OURS, resources: ['roleassignments/status'], verbs: ['get', 'patch', 'update'] },
-    ]
-    await grant(plane.admin, 'ann', rules)
-    await grant(plane.admin, 'frank', rules)
+    plane = await enforcementPlane('ann', 'frank')
     ann = plane.user('ann')
     frank = plane.user('frank')
   })

@@ -14,12 +14,15 @@ import { createLeadership } from '../../../operator/leadership/leadership.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import { clusterSource } from '../../../operator/source/cluster/cluster_source.ts'
 import { createLog } from '../../../process/log.ts'
+import { startControlPlane } from '../../support/control_plane.ts'
 import type { ControlPlane } from '../../support/control_plane.ts'
 import { APPLY_PATCH, MERGE_PATCH } from '../../support/control_plane/account.ts'
 import type { Account } from '../../support/control_plane/account.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
+import { READ_POLICIES } from '../../support/policies.ts'
 import { eventually } from '../operator_under_test.ts'
+import { grant, OPERATOR_RULES } from '../source/cluster/rights.ts'
 
 const OURS = '/apis/realmkeeper.io/v1alpha1'
 
@@ -64,6 +67,32 @@ export interface EnforcementWorld {
   /** Of the operator that was started last, as scraped. */
   metrics(): Promise<string>
   end(): Promise<void>
+}
+
+/** A control plane where the operator may read the policies, and these people may request and approve. */
+export async function enforcementPlane(...people: readonly string[]): Promise<ControlPlane> {
+  const plane = await startControlPlane()
+  await grant(plane.admin, 'operator', [...OPERATOR_RULES, READ_POLICIES])
+  for (const name of people) {
+    await grant(plane.admin, name, [
+      {
+        apiGroups: ['realmkeeper.io'],
+        resources: ['realms', 'roleassignments'],
+        verbs: ['get', 'list', 'watch', 'approve'],
+      },
+      {
+        apiGroups: ['realmkeeper.io'],
+        resources: ['roleassignments'],
+        verbs: ['create', 'patch', 'update', 'delete'],
+      },
+      {
+        apiGroups: ['realmkeeper.io'],
+        resources: ['roleassignments/status'],
+        verbs: ['get', 'patch', 'update'],
+      },
+    ])
+  }
+  return plane
 }
 
 /** @param others further namespaces that the operator watches */

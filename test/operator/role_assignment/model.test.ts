@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { generator, pick } from '../../support/random.ts'
 import { soak } from '../../support/soak.ts'
 import { mayHold, mustHold, observe } from './model.ts'
 import type { Seen, WrittenDecision } from './model.ts'
@@ -12,24 +13,9 @@ const ROLES = ['manager', 'editor', 'viewer', 'auditor', '_svc_dob.selfencrypt',
 
 type Random = () => number
 
-/** Numbers from a seed (mulberry32), so that a failing sequence can be run again. */
-function numbersFrom(seed: number): Random {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-function pick<Item>(random: Random, items: readonly Item[]): Item {
-  return items[Math.floor(random() * items.length)]!
-}
-
 function some(random: Random, items: readonly string[]): string[] {
   const chosen = items.filter(() => random() < 0.3)
-  return chosen.length > 0 ? chosen : [pick(random, items.slice(0, 4))]
+  return chosen.length > 0 ? chosen : [pick(items.slice(0, 4), random)]
 }
 
 /** Writes a decision that admission admits. A decision written in a gap is marked as forged, for the model only. */
@@ -57,21 +43,21 @@ const ACTIONS: Action[] = [
   [
     'approve',
     10,
-    (w, random) => write(w, { approver: pick(random, APPROVERS), form: pick(random, ['entry', 'entry', 'condition']) }),
+    (w, random) => write(w, { approver: pick(APPROVERS, random), form: pick(['entry', 'entry', 'condition'], random) }),
   ],
   [
     'deny',
     1,
     (w, random) =>
-      write(w, { approver: pick(random, APPROVERS), decision: 'Denied', form: pick(random, ['entry', 'condition']) }),
+      write(w, { approver: pick(APPROVERS, random), decision: 'Denied', form: pick(['entry', 'condition'], random) }),
   ],
   [
     'approve ahead',
     1,
     (w, random) =>
       write(w, {
-        approver: pick(random, APPROVERS),
-        form: pick(random, ['entry', 'condition']),
+        approver: pick(APPROVERS, random),
+        form: pick(['entry', 'condition'], random),
         observedGeneration: w.assignment.generation + 1,
       }),
   ],
@@ -79,12 +65,12 @@ const ACTIONS: Action[] = [
     'approve behind',
     1,
     (w, random) =>
-      write(w, { approver: pick(random, APPROVERS), observedGeneration: Math.max(w.assignment.generation - 1, 1) }),
+      write(w, { approver: pick(APPROVERS, random), observedGeneration: Math.max(w.assignment.generation - 1, 1) }),
   ],
   [
     'approve another object',
     1,
-    (w, random) => write(w, { approver: pick(random, APPROVERS), observedUID: 'assignment-0' }),
+    (w, random) => write(w, { approver: pick(APPROVERS, random), observedUID: 'assignment-0' }),
   ],
   ['edit roles', 3, (w, random) => edit(w, { roles: some(random, ROLES) })],
   ['edit nothing much', 1, (w) => edit(w, {})],
@@ -92,7 +78,7 @@ const ACTIONS: Action[] = [
     'edit the requester',
     1,
     (w, random) => {
-      const requestedBy = pick(random, APPROVERS)
+      const requestedBy = pick(APPROVERS, random)
       const submittedBy = random() < 0.5 ? requestedBy : undefined
       edit(w, { requestedBy, submittedBy, formerRequesters: random() < 0.5 ? [] : some(random, APPROVERS) })
     },
@@ -121,8 +107,8 @@ const ACTIONS: Action[] = [
     1,
     (w, random) => govern(w, { pendingTimeoutSeconds: random() < 0.5 ? undefined : 1 + Math.floor(random() * 200) }),
   ],
-  ['composites', 2, (w, random) => define(w, pick(random, ROLES.slice(0, 4)), some(random, ROLES.slice(0, 4)))],
-  ['undefine a role', 1, (w, random) => undefine(w, pick(random, ROLES.slice(0, 4)))],
+  ['composites', 2, (w, random) => define(w, pick(ROLES.slice(0, 4), random), some(random, ROLES.slice(0, 4)))],
+  ['undefine a role', 1, (w, random) => undefine(w, pick(ROLES.slice(0, 4), random))],
   ['fields', 1, (w, random) => (w.realm = { ...w.realm, fieldRoles: random() < 0.5 ? [] : world().realm.fieldRoles })],
   ['no user', 1, (w) => (w.user = undefined)],
   ['a user', 2, (w) => (w.user ??= { ...world().user!, realmUid: w.realm.uid })],
@@ -191,17 +177,17 @@ test(
     let held = 0
     let had = 0
     for (let seed = 1; seed <= SEQUENCES; seed++) {
-      const random = numbersFrom(seed)
+      const random = generator(seed)
       const w = world()
       w.schemaChecked = seed % 10 === 0
-      w.enforcement = { mode: pick(random, ['enforced', 'enforced', 'development']), required: random() < 0.8 }
+      w.enforcement = { mode: pick(['enforced', 'enforced', 'development'], random), required: random() < 0.8 }
       const history: Seen[] = []
       const steps: string[] = []
       const trackSpec = specTracker(w)
 
       for (let step = 0; step < STEPS; step++) {
         const actions =
-          step === 0 ? [] : Array.from({ length: 1 + Math.floor(random() * 2.5) }, () => pick(random, WEIGHTED))
+          step === 0 ? [] : Array.from({ length: 1 + Math.floor(random() * 2.5) }, () => pick(WEIGHTED, random))
         // At the end of a gap, the operator marks all decisions: a mode change comes before the writes of a step.
         const ordered = actions.toSorted(([one], [other]) => Number(MODES.has(other)) - Number(MODES.has(one)))
         for (const [name, act] of ordered) {
