@@ -9,7 +9,6 @@ import { isJsonObject, parseStrictJson } from './strict_parsing.ts'
 export const FIELD_ENCRYPTION_FEATURE = 'field-encryption'
 
 const TYP = 'rk-license+jwt'
-const PRIVATE_KEY_GIVEN = 'a license verification key is a private key; configure the public one'
 const MAX_LENGTH = 8192
 const MAX_TEXT = 255
 const MAX_FEATURES = 32
@@ -77,7 +76,7 @@ export async function verifyLicense(
   keys: readonly LicenseKey[],
   { realm, now, feature = FIELD_ENCRYPTION_FEATURE }: { realm: string; now: Date; feature?: string },
 ): Promise<LicenseVerdict> {
-  const trusted = await Promise.all(keys.map(importLicenseKey))
+  const trusted = await Promise.all(keys.map((key) => importLicenseKey(key)))
   // The bound comes first: trimming a very long text takes time.
   const parsed = jws.length > MAX_LENGTH + 16 ? undefined : parseJws(jws.trim(), MAX_LENGTH)
   if (!parsed || parsed.header.alg !== 'EdDSA' || parsed.header.typ !== TYP) {
@@ -106,40 +105,43 @@ export async function verifyLicense(
 
 /**
  * Imports one verification key, so that a configuration can be checked at start.
+ * @param what names the key in errors
  * @throws LicenseKeyError for anything but a public Ed25519 key; a private key is refused, because it is misplaced
  */
-export async function importLicenseKey(key: LicenseKey): Promise<PublicKey> {
-  const imported = key instanceof CryptoKey ? key : await importPublic(key)
+export async function importLicenseKey(key: LicenseKey, what = 'a license verification key'): Promise<PublicKey> {
+  const imported = key instanceof CryptoKey ? key : await importPublic(key, what)
   if (imported.type !== 'public' || imported.algorithm.name !== 'Ed25519') {
-    throw new LicenseKeyError('a license verification key is not a public Ed25519 key')
+    throw new LicenseKeyError(`${what} is not a public Ed25519 key`)
   }
   return imported
 }
 
-async function importPublic(key: JWK | string): Promise<PublicKey> {
+async function importPublic(key: JWK | string, what: string): Promise<PublicKey> {
   try {
     const isPem = typeof key === 'string' && !key.trimStart().startsWith('{')
-    return await (isPem ? importPem(key) : importPublicJwk(key))
+    return await (isPem ? importPem(key, what) : importPublicJwk(key, what))
   } catch (error) {
     // Any other error may quote what was configured.
-    throw error instanceof LicenseKeyError
-      ? error
-      : new LicenseKeyError('a license verification key is neither PEM nor a JWK')
+    throw error instanceof LicenseKeyError ? error : new LicenseKeyError(`${what} is neither PEM nor a JWK`)
   }
 }
 
-async function importPem(pem: string): Promise<PublicKey> {
-  if (pem.includes('PRIVATE KEY')) throw new LicenseKeyError(PRIVATE_KEY_GIVEN)
+async function importPem(pem: string, what: string): Promise<PublicKey> {
+  if (pem.includes('PRIVATE KEY')) throw privateKeyGiven(what)
   return importSPKI(pem.trim(), 'EdDSA')
 }
 
-async function importPublicJwk(key: JWK | string): Promise<PublicKey> {
+async function importPublicJwk(key: JWK | string, what: string): Promise<PublicKey> {
   const jwk = typeof key === 'string' ? parseStrictJson(key, 2) : key
   if (!isJsonObject(jwk)) throw new TypeError('a JWK is an object')
-  if (jwk.d !== undefined) throw new LicenseKeyError(PRIVATE_KEY_GIVEN)
+  if (jwk.d !== undefined) throw privateKeyGiven(what)
   const imported = await importJWK(jwk, 'EdDSA')
   if (imported instanceof Uint8Array) throw new TypeError('a symmetric key')
   return imported
+}
+
+function privateKeyGiven(what: string): LicenseKeyError {
+  return new LicenseKeyError(`${what} is a private key; configure the public one`)
 }
 
 function readClaims({ payload }: ParsedJws): LicenseClaims | undefined {

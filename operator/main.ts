@@ -82,6 +82,7 @@ export async function runOperator(
     databaseUrl: config.databaseUrl,
     holder,
     acceptEmpty,
+    acceptAuditBreak: config.acceptAuditBreak,
     workers,
     resyncMillis: config.resyncSeconds * 1_000,
     metrics,

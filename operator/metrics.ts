@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { WatchState } from '../kubernetes/reflector.ts'
 import { conditionOf } from './controller/condition.ts'
 import type { QueueStats } from './controller/queue.ts'
+import { auditMetrics } from './metrics/audit_metrics.ts'
 import { enforcementMetrics } from './metrics/enforcement_metrics.ts'
 import { queueMetrics } from './metrics/queue_metrics.ts'
 import { realmMetrics } from './metrics/realm_metrics.ts'
@@ -29,6 +30,8 @@ export interface OperatorMetrics {
   leadershipChanged(to: 'leading' | 'standby'): void
   /** Undefined while another process leads. */
   enforcementChanged(mode: Enforcement['mode'] | undefined): void
+  /** So many audit chains do not continue what was signed. Undefined while another process leads. */
+  auditChecked(broken: number | undefined): void
   /** How many rows of a kind belong to namespaces that are not watched, or how many of its objects wait there. */
   outsideScope(what: 'rows' | 'waiting', kind: Kind, count: number): void
 }
@@ -137,6 +140,7 @@ export function createOperatorMetrics({ source, stats, isLeading, watches, now }
       realmTimes.clear()
     },
     enforcementChanged: enforcementMetrics(registry, now),
+    auditChecked: auditMetrics(registry, now),
     outsideScope: scopeMetrics(registry),
   }
 }

@@ -25,7 +25,7 @@ export function parseAcceptEmpty(listed: string | undefined): Kind[] {
 
 /** The keys in the file of `--license-keys`. Throws PlainError, and LicenseKeyError for a key that is no public Ed25519 JWK. */
 export async function readLicenseKeys(file: string | undefined): Promise<LicenseKey[]> {
-  return file === undefined ? [] : Promise.all(readJwkSet(file).map(importLicenseKey))
+  return file === undefined ? [] : Promise.all(readJwkSet(file).map((key) => importLicenseKey(key)))
 }
 
 function readJwkSet(file: string): LicenseKey[] {

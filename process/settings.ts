@@ -136,6 +136,10 @@ export const OPERATOR_SETTINGS = {
     '--accept-empty <kind,…>',
     'kinds whose definition was deleted and created again, or whose namespaces are not watched any more: their former rows may be deleted',
   ),
+  acceptAuditBreak: optionalText(
+    '--accept-audit-break <name>',
+    'audit chains that do not continue what was signed, as the log names them: sign them as they are now',
+  ),
   shutdownSeconds,
   logLevel,
 }

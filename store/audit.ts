@@ -24,6 +24,7 @@ export type AuditAction =
   | 'keyring_accepted'
   | 'realm_transferred'
   | 'governance_lowered'
+  | 'audit_break_accepted'
 
 export interface AuditRow {
   writer: string
@@ -114,11 +115,6 @@ export async function listAudit(
   return rows.map((row) => ({ ...row, seq: Number(row.seq) }))
 }
 
-export async function listAuditWriters(db: Db): Promise<string[]> {
-  const { rows } = await db.query<{ writer: string }>('select distinct writer from audit order by writer')
-  return rows.map(({ writer }) => writer)
-}
-
 /** The first row of a chain that does not follow from the one before it; undefined when all do. */
 export function firstBrokenLink(rows: AuditRow[], previous?: Pick<AuditRow, 'seq' | 'hash'>): AuditRow | undefined {
   let seq = previous?.seq ?? 0
@@ -132,6 +128,11 @@ export function firstBrokenLink(rows: AuditRow[], previous?: Pick<AuditRow, 'seq
 }
 
 function chainHash(row: Omit<AuditRow, 'hash'>): Buffer {
-  const text = JSON.stringify([row.writer, row.seq, row.at.toISOString(), row.action, row.realm, row.details])
+  const text = JSON.stringify([row.writer, row.seq, timeText(row.at), row.action, row.realm, row.details])
   return createHash('sha256').update(row.previousHash).update(text, 'utf8').digest()
+}
+
+/** A time of a row. PostgreSQL stores times that are no `Date`, such as `infinity`; a forged row may have one. */
+export function timeText(at: Date): string {
+  return at instanceof Date && !Number.isNaN(at.getTime()) ? at.toISOString() : String(at)
 }

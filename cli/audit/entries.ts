@@ -1,4 +1,4 @@
-import { listAudit } from '../../store/audit.ts'
+import { listAudit, timeText } from '../../store/audit.ts'
 import type { AuditRow } from '../../store/audit.ts'
 import type { Db } from '../../store/db.ts'
 
@@ -54,7 +54,7 @@ function entryOf({ at, action, realm, details, writer, seq, hash }: AuditRow): A
   const parsed = parseDetails(details)
   const assignment = assignmentIn(parsed)
   return {
-    at: at.toISOString(),
+    at: timeText(at),
     action,
     realm,
     ...(assignment !== undefined && { assignment }),

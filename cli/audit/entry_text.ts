@@ -1,6 +1,5 @@
 import { printable } from '../../process/printable.ts'
 import type { AuditEntry } from './entries.ts'
-import type { ChainCheck } from './verify_chains.ts'
 
 const WORDS: Record<string, string> = {
   assignment_requested: 'requested',
@@ -27,13 +26,6 @@ export function entryLine({ at, action, realm, assignment, details }: AuditEntry
   ]
     .join('  ')
     .trimEnd()
-}
-
-/** The result for one chain as one line. */
-export function chainLine({ writer, rows, head, brokenAt }: ChainCheck): string {
-  const name = printable(writer, 120)
-  if (brokenAt === undefined) return `ok      ${name}: ${rows} rows, ends in ${head ?? 'no hash'}`
-  return `BROKEN  ${name}: row ${brokenAt} does not continue the chain; the ${rows} rows before it are intact`
 }
 
 function valueText(value: unknown): string {

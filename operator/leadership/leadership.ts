@@ -7,6 +7,8 @@ import { isUnavailable } from '../../store/db.ts'
 import { migrate } from '../../store/migrate.ts'
 import { takeEpoch } from '../../store/operator/epoch.ts'
 import type { QueueStats } from '../controller/queue.ts'
+import { auditSigning } from '../audit/audit_signing.ts'
+import type { AuditSigning } from '../audit/audit_signing.ts'
 import { runResync } from '../controller/resync.ts'
 import { startControllers } from '../controllers.ts'
 import type { Controllers } from '../controllers.ts'
@@ -36,6 +38,8 @@ export interface LeadershipOptions {
   holder: string
   /** Kinds that were re-created and whose former rows the sweep may remove. */
   acceptEmpty: readonly Kind[]
+  /** The break of audit chains that the owner accepts. */
+  acceptAuditBreak: string | undefined
   workers: Workers
   resyncMillis: number
   metrics: OperatorMetrics
@@ -81,6 +85,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   let election: Election | undefined
   let controllers: Controllers | undefined
   let background: Promise<void>[] = []
+  let signing: AuditSigning | undefined
 
   source.onResource((key) => controllers?.onResource(key))
   source.onSecret((name) => controllers?.onSecret(name))
@@ -100,6 +105,9 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     metrics.enforcementChanged(undefined)
     await Promise.all([enforcement?.stop(), controllers?.stop(), ...background])
     controllers = undefined
+    await signing?.signLast()
+    signing = undefined
+    metrics.auditChecked(undefined)
   }
 
   async function startTerm(signal: AbortSignal, enforcement: EnforcementCheck | undefined): Promise<void> {
@@ -140,7 +148,19 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     const started = startControllers({ source, identities, deps, workers, clock, random, log, onDeposed })
     controllers = started
     state = 'leading'
+    signing = auditSigning({
+      store,
+      secrets,
+      source,
+      namespace: reconcilers.keyringNamespace,
+      acceptedBreak: options.acceptAuditBreak,
+      metrics,
+      clock,
+      log,
+      onDeposed,
+    })
     background = [
+      signing.run(signal),
       runResync({ ...options, sweep, unswept, drift, controllers: started, onDeposed, signal }),
       runRemainingDeletions({ store, rows, clock, log, onDeposed, signal }),
       runKeyringRolePruning({ ...reconcilers, role: origin.keyringRole, db: store.db, clock, log, signal }),

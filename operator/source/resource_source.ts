@@ -77,9 +77,14 @@ export interface ResourceSource {
   setFinalizer(key: ResourceKey, uid: string, present: boolean): Promise<void>
 
   /** Records a Kubernetes Event on the object; a source without Events writes a log line. Never throws. */
-  recordEvent(key: ResourceKey, event: ResourceEvent): void
+  recordEvent(key: EventObject, event: ResourceEvent): void
 
   readonly secrets: SecretAccess
+}
+
+/** What an Event is about. */
+export interface EventObject extends SecretName {
+  kind: Kind | 'Secret'
 }
 
 export interface SecretName {

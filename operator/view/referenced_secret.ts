@@ -1,4 +1,5 @@
 import { KEYRING_LABEL } from '../../keyring/keyring.ts'
+import { AUDIT_LABEL } from '../audit/audit_secret.ts'
 import { NotYet } from './view.ts'
 import { pathOf } from './resource_types.ts'
 import type { SecretAccess, SecretName, SecretVersion } from '../source/resource_source.ts'
@@ -25,15 +26,16 @@ export function unusableValue(what: string, name: SecretName, key: string, detai
 }
 
 /**
- * Reads one entry of a Secret that a resource names. Refuses keyrings: their key bytes must not become a password or a
- * client secret. Throws NotYet when the Secret exists and cannot be read.
+ * Reads one entry of a Secret that a resource names. Refuses keys of the installation: their bytes must not become a
+ * password or a client secret. Throws NotYet when the Secret exists and cannot be read.
  */
 export async function referencedValue(secrets: SecretAccess, name: SecretName, key: string): Promise<ReferencedValue> {
   if (!secrets.version(name)) return { found: false, detail: 'there is no such Secret' }
   const secret = await secrets.read(name)
   if (!secret) throw new NotYet(`Secret ${pathOf(name)} cannot be read now`)
-  if (secret.labels[KEYRING_LABEL] !== undefined) {
-    return { found: false, detail: `the Secret carries the label ${KEYRING_LABEL}: keyrings cannot be referenced` }
+  const label = [KEYRING_LABEL, AUDIT_LABEL].find((label) => secret.labels[label] !== undefined)
+  if (label !== undefined) {
+    return { found: false, detail: `the Secret carries the label ${label}: such keys cannot be referenced` }
   }
   const bytes = Object.hasOwn(secret.data, key) ? secret.data[key] : undefined
   if (!bytes) return { found: false, detail: 'the Secret has no such entry' }

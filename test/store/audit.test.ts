@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import { firstBrokenLink, listAuditWriters, readAudit, recordAudit } from '../../store/audit.ts'
+import { firstBrokenLink, readAudit, recordAudit } from '../../store/audit.ts'
 import type { AuditEntry } from '../../store/audit.ts'
+import { writersOf } from '../support/audit.ts'
 import { describeOnEveryVersion } from './every_version.ts'
 
 const entry = (approver: string): AuditEntry => ({
@@ -20,7 +21,7 @@ describeOnEveryVersion('the audit log', (database) => {
     expect(rows.map(({ seq }) => seq)).toEqual([1, 2, 3])
     expect(firstBrokenLink(rows)).toBeUndefined()
     expect(firstBrokenLink(rows.slice(1), rows[0])).toBeUndefined()
-    expect(await listAuditWriters(pool)).toEqual(['operator', 'server-1'])
+    expect(await writersOf(pool)).toEqual(['operator', 'server-1'])
   })
 
   it('keeps one chain under racing appends', async () => {

@@ -61,7 +61,7 @@ export async function recordingFetch(url: string, init: object): Promise<Respons
 }
 
 // Entries of Secrets that are not secret.
-const PUBLIC_ENTRIES = ['client_id', 'issuer', 'token_endpoint']
+const PUBLIC_ENTRIES = ['client_id', 'issuer', 'token_endpoint', 'public.json', 'signed']
 
 /** Records the Secrets that an operator wrote into a state directory. Skips files that a test has broken. */
 export function recordStateSecrets(stateDir: string): void {

@@ -193,7 +193,9 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
     namespaceLabels: (namespace) => spaces.labels(namespace),
     ...objectWrites({ client, cacheOf: (kind) => kinds[kind].cache, now }),
     recordEvent(key, event) {
-      events.record(key, kinds[key.kind].cache.get(key)?.resource, event)
+      const { kind, ...name } = key
+      const object = kind === 'Secret' ? versions.get(name) : kinds[kind].cache.get(name)?.resource.metadata
+      events.record(key, object, event)
     },
     secrets: clusterSecrets({ client, versions }),
 

@@ -8,15 +8,20 @@ import { isStatus } from '../../../kubernetes/api_error.ts'
 import type { Clock } from '../../../kubernetes/clock.ts'
 import { loggableText } from '../../../process/loggable.ts'
 import { keyText } from '../resource.ts'
-import type { Resource, ResourceKey } from '../resource.ts'
-import type { ResourceEvent } from '../resource_source.ts'
+import type { EventObject, ResourceEvent } from '../resource_source.ts'
 import { AS_OPERATOR, corePath, FIELD_MANAGER } from './api_names.ts'
 import { eventBudget } from './event_budget.ts'
 
 export interface EventRecorder {
   /** Never throws and never waits. Drops Events that exceed the budget. */
-  record(key: ResourceKey, object: Resource | undefined, event: ResourceEvent): void
+  record(key: EventObject, object: ObjectState | undefined, event: ResourceEvent): void
   stop(): Promise<void>
+}
+
+/** The object as last received. */
+interface ObjectState {
+  uid: string
+  resourceVersion?: string
 }
 
 interface WrittenEvent {
@@ -59,8 +64,8 @@ export function eventRecorder(options: {
     sending = undefined
   }
 
-  async function write(key: ResourceKey, object: Resource | undefined, event: ResourceEvent): Promise<void> {
-    const { uid = '', resourceVersion } = object?.metadata ?? {}
+  async function write(key: EventObject, object: ObjectState | undefined, event: ResourceEvent): Promise<void> {
+    const { uid = '', resourceVersion } = object ?? {}
     const { type, reason } = event
     const message = loggableText(event.message, MAX_MESSAGE_LENGTH)
     const path = corePath('events', key.namespace)
@@ -82,7 +87,7 @@ export function eventRecorder(options: {
       kind: 'Event',
       metadata: { namespace: key.namespace, name },
       involvedObject: {
-        apiVersion: API_VERSION,
+        apiVersion: key.kind === 'Secret' ? 'v1' : API_VERSION,
         ...key,
         uid,
         ...(resourceVersion !== undefined && { resourceVersion }),
@@ -114,7 +119,7 @@ export function eventRecorder(options: {
 
   return {
     record(key, object, event) {
-      if (stopped || queue.length >= MAX_QUEUED || !takeFromBudget(object?.metadata.uid ?? '')) {
+      if (stopped || queue.length >= MAX_QUEUED || !takeFromBudget(object?.uid ?? '')) {
         log.debug({ resource: keyText(key), reason: event.reason }, 'an Event exceeds the budget and is not written')
         return
       }

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { lockDirectory } from '../../../process/lock_file.ts'
 import { KINDS, keyText } from '../resource.ts'
 import type { ResourceKey } from '../resource.ts'
-import type { ResourceEvent, ResourceSource, SecretName } from '../resource_source.ts'
+import type { EventObject, ResourceEvent, ResourceSource, SecretName } from '../resource_source.ts'
 import { directoryScanner } from './directory_scan.ts'
 import { watchFolders } from './folder_watch.ts'
 import type { FolderWatch } from './folder_watch.ts'
@@ -28,7 +28,7 @@ export interface DirectoryOptions {
   /** Called once for each problem, and again when it returns after it was gone. */
   report: (problem: Problem) => void
   /** Called for each Kubernetes Event, which has no API server to go to. */
-  recordEvent: (key: ResourceKey, event: ResourceEvent) => void
+  recordEvent: (key: EventObject, event: ResourceEvent) => void
 }
 
 export interface DirectorySource extends ResourceSource {

@@ -154,6 +154,7 @@ export async function enforcementWorld(
       pool: database.pool,
       databaseUrl: database.url,
       holder: 'test',
+      acceptAuditBreak: undefined,
       acceptEmpty: [],
       workers: { Realm: 2, Client: 4, User: 8, RoleAssignment: 4 },
       resyncMillis: 600_000,

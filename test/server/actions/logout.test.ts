@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readAudit, listAuditWriters } from '../../../store/audit.ts'
+import { readAudit } from '../../../store/audit.ts'
+import { writersOf } from '../../support/audit.ts'
 import type { Keyring } from '../../../keyring/keyring.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import { ALICE, addAcme, ALICE_PASSWORD, SHOP_SECRET, startServer } from '../../support/server.ts'
@@ -156,7 +157,7 @@ test('is recorded once in the audit chain', async () => {
   await logout(token)
   const { sid, sub } = tokenParts(token).payload
   const { pool } = server.database
-  const chains = await Promise.all((await listAuditWriters(pool)).map((writer) => readAudit(pool, writer)))
+  const chains = await Promise.all((await writersOf(pool)).map((writer) => readAudit(pool, writer)))
   const details = chains.flat().flatMap((row) => (row.action === 'session_ended' ? [JSON.parse(row.details)] : []))
   expect(details.filter((each) => each.sid === sid)).toEqual([
     { sid, clientId: 'shop', subject: sub, reason: 'logout' },

@@ -1,7 +1,8 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Keyring } from '../../../keyring/keyring.ts'
-import { readAudit, listAuditWriters } from '../../../store/audit.ts'
+import { readAudit } from '../../../store/audit.ts'
+import { writersOf } from '../../support/audit.ts'
 import { deleteUser } from '../../../store/users.ts'
 import type { UserRow } from '../../../store/users.ts'
 import { endSession } from '../../../store/sessions/sessions.ts'
@@ -264,7 +265,7 @@ describe('a token used twice', () => {
     expect(await refresh(second.refresh_token)).toMatchObject(refusal('Session not active'))
     expect(await refresh(first.refresh_token)).toMatchObject(refusal('Session not active'))
 
-    const [writer = ''] = await listAuditWriters(server.database.pool)
+    const [writer = ''] = await writersOf(server.database.pool)
     const reuses = (await readAudit(server.database.pool, writer))
       .filter(({ action }) => action === 'refresh_token_reused')
       .map(({ details }) => JSON.parse(details))

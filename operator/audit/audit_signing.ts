@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto'
+import type { Logger } from 'pino'
+import { pause } from '../../kubernetes/clock.ts'
+import type { Clock } from '../../kubernetes/clock.ts'
+import { appendAudit, readAudit } from '../../store/audit.ts'
+import { findAuditSignature, headsDigest, readSignedHeads, writeSignedHeads } from '../../store/audit_heads.ts'
+import type { ChainHead, SignedHead } from '../../store/audit_heads.ts'
+import { Deposed } from '../../store/operator/epoch.ts'
+import type { OperatorMetrics } from '../metrics.ts'
+import type { StoreAccess } from '../rows/store_access.ts'
+import type { ResourceSource, SecretAccess } from '../source/resource_source.ts'
+import { AUDIT_SECRET, readAuditKey } from './audit_secret.ts'
+import type { AuditKey } from './audit_secret.ts'
+import { checkChains, headText } from './check_chains.ts'
+import type { ChainBreak, ChainsCheck } from './check_chains.ts'
+import { isSignedBy, readClaimedState, signState } from './signature.ts'
+import type { AuditState } from './signature.ts'
+
+export interface AuditSigningOptions {
+  store: StoreAccess
+  secrets: SecretAccess
+  source: Pick<ResourceSource, 'recordEvent'>
+  /** Namespace of the Secret with the key. */
+  namespace: string
+  /** Names the break that the owner accepts, as its message shows it. */
+  acceptedBreak: string | undefined
+  metrics: Pick<OperatorMetrics, 'auditChecked'>
+  clock: Clock
+  log: Logger
+  onDeposed: (error: Deposed) => void
+}
+
+export interface AuditSigning {
+  /** Until `signal` is aborted: every minute checks all chains and signs what is new. */
+  run(signal: AbortSignal): Promise<void>
+  /** Checks and signs once. Rejects when the database or the Secret cannot be read or written. */
+  signOnce(signal: AbortSignal): Promise<{ hasMore: boolean }>
+  /** Signs what the end of a term wrote. Gives up after some seconds. */
+  signLast(): Promise<void>
+}
+
+const INTERVAL_MILLIS = 60_000
+const LAST_MILLIS = 3_000
+/** Heads in one line of the log. */
+const HEADS_A_LINE = 25
+const NO_HEADS = headsDigest().hex()
+
+/**
+ * Signs the heads of all audit chains, so that rows that were signed cannot be rewritten or removed unnoticed. The key
+ * and the last signed state are in a Secret, which no account of the database can change.
+ *
+ * A check trusts only what it can compare with that Secret: the digest of all signed heads. It then compares each chain
+ * with its head, and verifies the rows after it. A chain that does not continue its head is reported at every check and
+ * not signed any more, until the owner accepts it.
+ */
+export function auditSigning(options: AuditSigningOptions): AuditSigning {
+  const { store, secrets, namespace, acceptedBreak, clock, log } = options
+
+  async function signOnce(signal: AbortSignal): Promise<{ hasMore: boolean }> {
+    const key = await readAuditKey(secrets, namespace, NO_HEADS)
+    if (key.isNew) log.info({ keyId: key.keyId }, `the key that signs audit chains was generated: ${secretName()}`)
+    const { trusted, problem } = await trustedState(store, key)
+    const check = await checkChains(store.db, { signal })
+    const isTrusted = problem === undefined && check.digest === trusted.digest
+    const stateProblem = isTrusted ? undefined : (problem ?? 'the signed heads are not those that were signed last')
+
+    const token = breakToken(
+      stateProblem === undefined ? check.breaks.map(breakIdentity) : [stateProblem, key.signed, check.digest],
+    )
+    const isAccepted = token !== undefined && token === acceptedBreak
+    if (stateProblem !== undefined && !isAccepted) {
+      report(1, `${stateProblem}. Audit chains are not signed`, token)
+      return { hasMore: false }
+    }
+    if (stateProblem !== undefined) {
+      const anew = await checkChains(store.db, { ignoreHeads: true, signal })
+      const accepted = { token, what: stateProblem }
+      await sign(key, { trusted: { ...trusted, digest: NO_HEADS }, check: anew, reset: true, accepted })
+      return anew
+    }
+    if (check.breakCount > 0 && !isAccepted) {
+      report(check.breakCount, check.breaks.map(breakText).join('; '), token)
+    } else options.metrics.auditChecked(0)
+    const accepted = isAccepted ? { token, breaks: check.breaks } : undefined
+    if (check.grown.length > 0 || accepted) await sign(key, { trusted, check, reset: false, accepted })
+    return check
+  }
+
+  interface ToSign {
+    trusted: AuditState
+    check: ChainsCheck
+    reset: boolean
+    accepted: { token: string | undefined; what?: string; breaks?: ChainBreak[] } | undefined
+  }
+
+  async function sign(key: AuditKey, { trusted, check, reset, accepted }: ToSign): Promise<void> {
+    const at = store.now()
+    const heads = new Map(check.grown.map((head) => [head.writer, head]))
+    const removed: string[] = []
+    for (const { writer } of accepted?.breaks ?? []) {
+      const last = await lastRow(store, writer)
+      if (last) heads.set(writer, last)
+      else removed.push(writer)
+    }
+    const next = await nextHeads(store, { trusted, heads, removed, reset, at })
+    const signed = { number: trusted.number + 1, digest: next.digest }
+    const jws = await signState(signed, at, key.privateJwk)
+    await store.transaction(async (db) => {
+      await writeSignedHeads(db, { heads: next.changed, removed, jws, reset })
+      if (accepted) {
+        const details = { token: accepted.token ?? '', what: accepted.what ?? check.breaks.map(breakText) }
+        await appendAudit(db, store.auditWriter, [{ at, action: 'audit_break_accepted', realm: '', details }])
+      }
+    })
+    // After the commit: a signature that only the database has is accepted at the next check, because the key made it.
+    await key.store(signed)
+    publish(signed, next.changed, key.keyId)
+  }
+
+  function publish({ number, digest }: AuditState, heads: ChainHead[], keyId: string): void {
+    const texts = heads.map(headText)
+    for (let first = 0; first === 0 || first < texts.length; first += HEADS_A_LINE) {
+      const line = { signature: number, digest, keyId, heads: texts.slice(first, first + HEADS_A_LINE) }
+      log.info(line, 'audit chains are signed')
+    }
+    event('Normal', 'AuditSigned', `signature ${number}: ${texts.join(' ')}`)
+  }
+
+  function report(count: number, text: string, token: string | undefined): void {
+    options.metrics.auditChecked(count)
+    const message = `${text}. To accept this: --accept-audit-break ${token}`
+    log.error({ chains: count }, `the audit does not continue what was signed: ${message}`)
+    event('Warning', 'AuditBroken', message)
+  }
+
+  function event(type: 'Normal' | 'Warning', reason: string, message: string): void {
+    options.source.recordEvent({ kind: 'Secret', namespace, name: AUDIT_SECRET }, { type, reason, message })
+  }
+
+  function secretName(): string {
+    return `Secret ${namespace}/${AUDIT_SECRET}`
+  }
+
+  async function attempt(signal: AbortSignal): Promise<void> {
+    try {
+      while ((await signOnce(signal)).hasMore && !signal.aborted);
+    } catch (error) {
+      if (error instanceof Deposed) options.onDeposed(error)
+      else log.warn({ err: error }, 'audit chains could not be checked and signed; the operator retries it')
+    }
+  }
+
+  return {
+    signOnce,
+    async run(signal) {
+      while (!signal.aborted) {
+        await pause(clock, INTERVAL_MILLIS, signal)
+        if (!signal.aborted) await attempt(signal)
+      }
+    },
+    async signLast() {
+      const over = new AbortController()
+      await Promise.race([attempt(over.signal), pause(clock, LAST_MILLIS, over.signal)])
+      over.abort()
+    },
+  }
+}
+
+/** The state that heads in the database are compared with, or why none can be trusted. */
+async function trustedState(
+  { db }: StoreAccess,
+  { signed, publicKey }: AuditKey,
+): Promise<{ trusted: AuditState; problem?: string }> {
+  const jws = await findAuditSignature(db)
+  if (jws === undefined) {
+    if (signed.number === 0) return { trusted: signed }
+    return { trusted: signed, problem: `the database has no signature, and number ${signed.number} was made` }
+  }
+  const claimed = readClaimedState(jws)
+  if (claimed?.number === signed.number && claimed.digest === signed.digest) return { trusted: signed }
+  const isOurs = claimed !== undefined && (await isSignedBy(jws, publicKey))
+  if (!isOurs) return { trusted: signed, problem: 'the database has a signature that this key did not make' }
+  // The process ended between the commit and the write of the Secret.
+  if (claimed.number > signed.number) return { trusted: claimed }
+  const problem = `the database has signature ${claimed.number}, and number ${signed.number} was made`
+  return { trusted: signed, problem }
+}
+
+/**
+ * The signed heads after a change: those that change, and the digest of all.
+ * @throws Error when the former heads are not those of the trusted state any more
+ */
+async function nextHeads(
+  { db }: StoreAccess,
+  change: { trusted: AuditState; heads: Map<string, ChainHead>; removed: string[]; reset: boolean; at: Date },
+): Promise<{ changed: SignedHead[]; digest: string }> {
+  const { trusted, heads, removed, reset, at: signedAt } = change
+  const [before, after] = [headsDigest(), headsDigest()]
+  const rest = new Map(heads)
+  const changed: SignedHead[] = []
+  let last = 0
+  // What is signed was verified against the trusted digest in this same pass.
+  for await (const former of reset ? [] : readSignedHeads(db)) {
+    before.add(former)
+    last = former.position
+    const head = rest.get(former.writer)
+    rest.delete(former.writer)
+    if (head) changed.push({ ...head, position: former.position, signedAt })
+    if (!removed.includes(former.writer)) after.add(head ? { ...head, position: former.position, signedAt } : former)
+  }
+  if (before.hex() !== trusted.digest) throw new Error('the signed heads were changed while they were read')
+  for (const head of rest.values()) {
+    last += 1
+    const added = { ...head, position: last, signedAt }
+    changed.push(added)
+    after.add(added)
+  }
+  return { changed, digest: after.hex() }
+}
+
+async function lastRow({ db }: StoreAccess, writer: string): Promise<ChainHead | undefined> {
+  const { rows } = await db.query<{ seq: string }>('select max(seq) as seq from audit where writer = $1', [writer])
+  const seq = Number(rows[0]?.seq ?? Number.NaN)
+  const [row] = Number.isNaN(seq) ? [] : await readAudit(db, writer, seq - 1, 1)
+  return row && { writer, seq: row.seq, hash: row.hash }
+}
+
+function breakText({ writer, seq, what, signed }: ChainBreak): string {
+  const row = `row ${seq} of ${writer}`
+  if (what === 'missing') return `${row}, which was signed, is gone`
+  if (what === 'replaced') return `${row} is not the one that was signed`
+  return signed ? `${row} does not continue the signed row ${signed.seq}` : `${row} does not continue its chain`
+}
+
+/** What stays the same while a chain is broken, also when it grows. */
+function breakIdentity({ writer, seq, what, signed }: ChainBreak): unknown[] {
+  // Rows before a row that does not follow are signed meanwhile.
+  return [writer, seq, what, what === 'broken' ? null : signed?.hash.toString('hex')]
+}
+
+/** Names a problem; undefined without one. */
+function breakToken(problem: unknown[]): string | undefined {
+  if (problem.length === 0) return undefined
+  return createHash('sha256').update(JSON.stringify(problem)).digest('hex').slice(0, 16)
+}
