@@ -79,7 +79,8 @@ export async function runOperator(
   const leadership = createLeadership({
     origin,
     pool,
-    databaseUrl: config.databaseUrl,
+    migrateDatabaseUrl: config.migrateDatabaseUrl ?? config.databaseUrl,
+    databaseRoles: { server: config.serverDatabaseRole, operator: config.operatorDatabaseRole },
     holder,
     acceptEmpty,
     acceptAuditBreak: config.acceptAuditBreak,

@@ -3,6 +3,14 @@ import { port, postgresUrl, required, text, toggle, withDefault } from './settin
 import type { Values } from './setting.ts'
 
 const databaseUrl = required('--database-url <url>', 'PostgreSQL 14 or newer, as a URL with its password', postgresUrl)
+const serverDatabaseRole = optionalText(
+  '--server-database-role <name>',
+  'role of PostgreSQL that servers log in with: a migration gives it the rights of a server and no others',
+)
+const operatorDatabaseRole = optionalText(
+  '--operator-database-role <name>',
+  'role of PostgreSQL that operators log in with, if it does not own the tables: a migration gives it its rights',
+)
 const publicUrl = required(
   '--base-url <url>',
   'URL that clients use; the issuer of every token begins with it',
@@ -87,6 +95,15 @@ export const SERVER_SETTINGS = {
 /** Configuration of `realmkeeper operator`. */
 export const OPERATOR_SETTINGS = {
   databaseUrl,
+  migrateDatabaseUrl: optional(
+    required(
+      '--migrate-database-url <url>',
+      'the same database as the role that owns the tables, for migrations; default: --database-url',
+      postgresUrl,
+    ),
+  ),
+  serverDatabaseRole,
+  operatorDatabaseRole,
   baseUrl: publicUrl,
   dir: optionalText('--dir <dir>', 'manifests to read, instead of a cluster'),
   stateDir: optionalText('--state-dir <dir>', 'with --dir: the keyrings, and the status that a cluster would store'),
@@ -145,7 +162,7 @@ export const OPERATOR_SETTINGS = {
 }
 
 /** Configuration of `realmkeeper migrate`. */
-export const MIGRATE_SETTINGS = { databaseUrl, logLevel }
+export const MIGRATE_SETTINGS = { databaseUrl, serverDatabaseRole, operatorDatabaseRole, logLevel }
 
 /** Configuration of `realmkeeper dev`. */
 export const DEV_SETTINGS = {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { createPool, inTransaction } from '../../store/db.ts'
-import { migrate } from '../../store/migrate.ts'
+import { migrate } from '../../store/schema/migrate.ts'
 import { upsertRealm } from '../../store/realms.ts'
 import { claimSubject, upsertUser } from '../../store/users.ts'
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../../test/support/control_plane/account.ts'

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 import { firstBrokenLink, readAudit } from '../../store/audit.ts'
 import type { AuditRow } from '../../store/audit.ts'
-import { readWriters } from '../../store/audit_heads.ts'
-import type { ChainHead } from '../../store/audit_heads.ts'
+import { readWriters } from '../../store/operator/audit_heads.ts'
+import type { ChainHead } from '../../store/operator/audit_heads.ts'
 import type { Db } from '../../store/db.ts'
 import type { SignatureCheck } from './verify_signature.ts'
 

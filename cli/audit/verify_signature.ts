@@ -4,8 +4,8 @@ import { isSignedBy, readClaimedState } from '../../operator/audit/signature.ts'
 import { importLicenseKey } from '../../keyring/license.ts'
 import { errorCode } from '../../process/loggable.ts'
 import { PlainError } from '../../process/plain_error.ts'
-import { findAuditSignature, headsDigest, readSignedHeads } from '../../store/audit_heads.ts'
-import type { SignedHead } from '../../store/audit_heads.ts'
+import { findAuditSignature, headsDigest, readSignedHeads } from '../../store/operator/audit_heads.ts'
+import type { SignedHead } from '../../store/operator/audit_heads.ts'
 import { inTransaction } from '../../store/db.ts'
 
 export interface SignatureCheck {

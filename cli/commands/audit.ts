@@ -94,7 +94,7 @@ interface VerifyOptions extends Output {
 async function onDatabase(command: Command, work: (pool: Pool) => Promise<void>): Promise<void> {
   const connectionString = await databaseUrlOf(command)
   const { createPool } = await import('../../store/db.ts')
-  const { schemaState } = await import('../../store/migrate.ts')
+  const { schemaState } = await import('../../store/schema/migrate.ts')
   const pool = createPool({ connectionString, applicationName: 'realmkeeper-audit', queryTimeoutMillis: 60_000 })
   try {
     if ((await schemaState(pool).catch(unreadable)) === 'behind') {

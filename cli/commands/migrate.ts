@@ -6,11 +6,14 @@ import { isPlainError, PlainError } from '../../process/plain_error.ts'
 
 /** `realmkeeper migrate`: the migrations that the operator also runs when it starts. */
 export function addMigrateCommand(program: Command): void {
-  const command = program.command('migrate').description('migrate the database schema to the newest version')
+  const command = program
+    .command('migrate')
+    .description('migrate the database schema to the newest version, and give roles of PostgreSQL their rights')
   addSettings(command, MIGRATE_SETTINGS).action(async () => {
-    const { databaseUrl } = readConfig(command, MIGRATE_SETTINGS)
-    const { migrate } = await import('../../store/migrate.ts')
-    const applied = await migrate(databaseUrl).catch((error: unknown) => {
+    const { databaseUrl, serverDatabaseRole, operatorDatabaseRole } = readConfig(command, MIGRATE_SETTINGS)
+    const roles = { server: serverDatabaseRole, operator: operatorDatabaseRole }
+    const { migrate } = await import('../../store/schema/migrate.ts')
+    const applied = await migrate(databaseUrl, { roles }).catch((error: unknown) => {
       if (isPlainError(error)) throw error
       throw new PlainError(`the database cannot be migrated: ${errorText(error)}`)
     })

@@ -1,7 +1,7 @@
 import { firstBrokenLink, readAudit } from '../../store/audit.ts'
 import type { AuditRow } from '../../store/audit.ts'
-import { headsDigest, readSignedHeads, readWriters } from '../../store/audit_heads.ts'
-import type { ChainHead, SignedHead } from '../../store/audit_heads.ts'
+import { headsDigest, readSignedHeads, readWriters } from '../../store/operator/audit_heads.ts'
+import type { ChainHead, SignedHead } from '../../store/operator/audit_heads.ts'
 import type { Db } from '../../store/db.ts'
 
 /** A chain that does not continue what was signed. */

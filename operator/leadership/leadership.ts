@@ -4,7 +4,8 @@ import type { Pool } from 'pg'
 import { backoffMillis, pause } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { isUnavailable } from '../../store/db.ts'
-import { migrate } from '../../store/migrate.ts'
+import type { DatabaseRoles } from '../../store/schema/database_roles.ts'
+import { migrate, SchemaBehind } from '../../store/schema/migrate.ts'
 import { takeEpoch } from '../../store/operator/epoch.ts'
 import type { QueueStats } from '../controller/queue.ts'
 import { auditSigning } from '../audit/audit_signing.ts'
@@ -33,7 +34,9 @@ import type { Election, Term } from './leader_election.ts'
 export interface LeadershipOptions {
   origin: Origin
   pool: Pool
-  databaseUrl: string
+  /** For migrations: of the role that owns the tables. */
+  migrateDatabaseUrl: string
+  databaseRoles: DatabaseRoles
   /** Names this process in the Lease, in the epoch and in audit chains. */
   holder: string
   /** Kinds that were re-created and whose former rows the sweep may remove. */
@@ -111,7 +114,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   }
 
   async function startTerm(signal: AbortSignal, enforcement: EnforcementCheck | undefined): Promise<void> {
-    const applied = await migrate(options.databaseUrl)
+    const applied = await migrate(options.migrateDatabaseUrl, { roles: options.databaseRoles })
     if (applied.length > 0) log.info({ migrations: applied }, 'the schema was migrated')
     const epoch = await takeEpoch(pool, holder)
     log.info({ epoch }, 'this operator leads')
@@ -175,8 +178,12 @@ export function createLeadership(options: LeadershipOptions): Leadership {
         return
       } catch (error) {
         if (signal.aborted) return
-        if (!(error instanceof PostgresAway) && !isUnavailable(error)) throw error
-        if (failures === 0) log.warn({ err: error }, 'PostgreSQL does not answer; the operator retries until it does')
+        const waitsForMigration = error instanceof SchemaBehind
+        if (!waitsForMigration && !(error instanceof PostgresAway) && !isUnavailable(error)) throw error
+        const text = waitsForMigration
+          ? 'the operator waits until the database is migrated'
+          : 'PostgreSQL does not answer; the operator retries until it does'
+        if (failures === 0) log.warn({ err: error }, text)
         await pause(clock, backoffMillis(failures + 1, FIRST_RETRY_MILLIS, LONGEST_RETRY_MILLIS, random), signal)
       }
     }

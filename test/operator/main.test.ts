@@ -71,6 +71,24 @@ describe('the operator as a process', () => {
     })
   })
 
+  test('signs the audit when it stops, and again only when something is new', async () => {
+    await operator.write('realm.yaml', realm())
+    await operator.start()
+    await operator.untilReady('Realm', 'shop')
+    await operator.stop()
+    const signed = () => operator.log.filter(({ msg }) => msg === 'audit chains are signed')
+    const [last] = await operator.rows<{ writer: string; seq: string }>(
+      'select writer, max(seq) as seq from audit group by writer',
+    )
+    expect(signed()).toEqual([
+      expect.objectContaining({ signature: 1, heads: [expect.stringContaining(`${last?.writer}=${last?.seq}:`)] }),
+    ])
+    await operator.start()
+    await operator.untilReady('Realm', 'shop')
+    await operator.stop()
+    expect(signed()).toHaveLength(1)
+  })
+
   test('ends with an error that names the migration when the database is too new', async () => {
     await operator.rows(`insert into migrations (id, name, breaking) values (900001, 'from_the_future', true)`)
     const { failed } = await operator.start()

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
-import { knownMigrations, migrate, schemaState } from '../../store/migrate.ts'
-import type { Migration } from '../../store/migrate.ts'
+import { knownMigrations, migrate, schemaState } from '../../store/schema/migrate.ts'
+import type { Migration } from '../../store/schema/migrate.ts'
 import { testDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
@@ -31,10 +31,10 @@ it('row 85: a migration that fails or is killed in its middle leaves nothing of 
   database = await testDatabase({ migrated: false })
   const known = await knownMigrations()
   const broken = next(known, { sql: 'create table half_done (id integer); select 1/0' })
-  await expect(migrate(database.url, broken)).rejects.toThrow('division by zero')
+  await expect(migrate(database.url, { migrations: broken })).rejects.toThrow('division by zero')
   const { rows } = await database.pool.query(`select to_regclass('half_done') as half, to_regclass('realms') as whole`)
   expect(rows).toEqual([{ half: null, whole: 'realms' }])
-  expect(await migrate(database.url, next(known, {}))).toEqual(['next'])
+  expect(await migrate(database.url, { migrations: next(known, {}) })).toEqual(['next'])
 })
 
 it('row 85: waits while the schema is behind', async () => {
@@ -45,9 +45,9 @@ it('row 85: waits while the schema is behind', async () => {
 it('row 85: an older process works on a newer schema, but not past a breaking mark', async () => {
   database = await testDatabase()
   const known = await knownMigrations()
-  await migrate(database.url, next(known, {}))
+  await migrate(database.url, { migrations: next(known, {}) })
   expect(await schemaState(database.pool)).toBe('current')
-  await migrate(database.url, next(next(known, {}), { breaking: true, name: 'break', sql: 'select 1' }))
+  await migrate(database.url, { migrations: next(next(known, {}), { breaking: true, name: 'break', sql: 'select 1' }) })
   const message = new RegExp(`schema version ${known.length + 2} \\(break\\).*know only version ${known.length} `)
   await expect(schemaState(database.pool)).rejects.toThrow(message)
   await expect(migrate(database.url)).rejects.toThrow(message)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readAudit } from '../../store/audit.ts'
-import { readWriters } from '../../store/audit_heads.ts'
+import { readWriters } from '../../store/operator/audit_heads.ts'
 import type { Db } from '../../store/db.ts'
 
 /** Every writer of the audit. */

@@ -74,6 +74,7 @@ export function recordStateSecrets(stateDir: string): void {
       const text = Buffer.from(base64, 'base64').toString()
       const keyring: Keyring | undefined = entry === 'keyring.json' ? parsed(text) : undefined
       if (keyring?.signing && keyring.refresh && keyring.encryption) recordKeyring(keyring)
+      else if (entry === 'private.json') recordSecrets(parsed(text)?.d)
       else if (!PUBLIC_ENTRIES.includes(entry)) recordSecrets(text)
     }
   }

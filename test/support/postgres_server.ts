@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { createPool } from '../../store/db.ts'
-import { migrate } from '../../store/migrate.ts'
+import { migrate } from '../../store/schema/migrate.ts'
 import { startEmbeddedPostgres } from '../../cli/dev/embedded_postgres.ts'
 import type { EmbeddedPostgres } from '../../cli/dev/embedded_postgres.ts'
 import { findPostgresBinaries } from '../../cli/dev/postgres_binaries.ts'

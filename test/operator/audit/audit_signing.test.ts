@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { AUDIT_SECRET } from '../../../operator/audit/audit_secret.ts'
 import { readClaimedState } from '../../../operator/audit/signature.ts'
-import { findAuditSignature } from '../../../store/audit_heads.ts'
+import { findAuditSignature } from '../../../store/operator/audit_heads.ts'
 import { asOwner, rewriteChain } from '../../support/audit.ts'
 import { NAMESPACE, signingWorld } from './signing_world.ts'
 import type { SigningWorld } from './signing_world.ts'

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { processClock } from '../../../kubernetes/clock.ts'
@@ -99,7 +99,6 @@ export async function signingWorld(): Promise<SigningWorld> {
     async publicKey() {
       const secret = await source.secrets.read({ namespace: NAMESPACE, name: AUDIT_SECRET })
       const file = join(stateDir, 'public.json')
-      const { writeFile } = await import('node:fs/promises')
       await writeFile(file, secret?.data['public.json'] ?? '')
       return file
     },

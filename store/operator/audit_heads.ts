@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { timeText } from './audit.ts'
-import type { Db } from './db.ts'
+import { timeText } from '../audit.ts'
+import type { Db } from '../db.ts'
 
 /** A row of a chain that stands for all rows before it. */
 export interface ChainHead {

@@ -1,11 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import type { Db } from './db.ts'
+import type { Db } from '../db.ts'
+import { grantRights } from './database_roles.ts'
+import type { DatabaseRoles } from './database_roles.ts'
 
-const FOLDER = fileURLToPath(new URL('./migrations/', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../migrations/', import.meta.url))
 /** Any number that no other application on the same database uses for its advisory locks. */
 const LOCK = 7_271_001
+/** SQLSTATE */
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 export interface Migration {
   id: number
@@ -41,10 +45,17 @@ export class SchemaBehind extends Error {
 /**
  * Migrates the schema to the newest known version, forward only. One of several processes migrates while the others
  * wait for its lock; a killed process leaves the schema between two migrations, never inside one. Returns the names of
- * the applied migrations. Throws SchemaMismatch when the database is ahead by a breaking migration.
+ * the applied migrations. A role without the right to do so finds out whether something is left to do.
+ * @param options.roles get their rights on the tables, also when there is nothing to migrate
+ * @throws SchemaMismatch when the database is ahead by a breaking migration, SchemaBehind when this role may not migrate
+ * it, DatabaseRoleError
  */
-export async function migrate(connectionString: string, migrations?: Migration[]): Promise<string[]> {
+export async function migrate(
+  connectionString: string,
+  { migrations, roles = {} }: { migrations?: Migration[]; roles?: DatabaseRoles } = {},
+): Promise<string[]> {
   const known = migrations ?? (await knownMigrations())
+  const hasRoles = roles.server !== undefined || roles.operator !== undefined
   const client = new pg.Client({
     connectionString,
     application_name: 'realmkeeper-migrate',
@@ -53,6 +64,7 @@ export async function migrate(connectionString: string, migrations?: Migration[]
   client.on('error', () => {})
   await client.connect()
   try {
+    if (!hasRoles && (await schemaState(client, known)) === 'current') return []
     await client.query('select pg_advisory_lock($1)', [LOCK])
     await client.query(`create table if not exists migrations (
       id bigint primary key, name text not null, breaking boolean not null, applied_at timestamptz not null default now())`)
@@ -64,9 +76,24 @@ export async function migrate(connectionString: string, migrations?: Migration[]
       // The row first: if two processes ever ran this, one would fail before it changes anything.
       await client.query('insert into migrations (id, name, breaking) values ($1, $2, $3)', [id, name, breaking])
       await client.query(sql)
+      // A process that waits for this migration needs its rights with it.
+      if (hasRoles && id === known.at(-1)?.id) await grantRights(client, roles)
+      await client.query('commit')
+    }
+    // A newer version knows better what its tables need.
+    const isNewest = (applied.at(-1)?.id ?? 0) <= (known.at(-1)?.id ?? 0)
+    if (hasRoles && missing.length === 0 && isNewest) {
+      await client.query('begin')
+      await grantRights(client, roles)
       await client.query('commit')
     }
     return missing.map(({ name }) => name)
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error
+    throw new SchemaBehind(
+      `the database role ${client.user} may not change the schema or grant rights (${error.message}): run "realmkeeper migrate" ` +
+        'as the owner of the tables, or give its URL to the operator (--migrate-database-url)',
+    )
   } finally {
     await client.end()
   }
