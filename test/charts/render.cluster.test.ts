@@ -65,6 +65,7 @@ describe('the chart', () => {
       operator: {
         trustExistingDecisions: true,
         acceptEmpty: ['User', 'Client'],
+        acceptAuditBreak: '0123456789abcdef',
         workers: { users: 16 },
         apiRequestsPerSecond: 50,
       },
@@ -81,6 +82,7 @@ describe('the chart', () => {
       requireApprovalEnforcement: true,
       trustExistingDecisions: true,
       acceptEmpty: 'User,Client',
+      acceptAuditBreak: '0123456789abcdef',
       realmWorkers: 2,
       clientWorkers: 4,
       userWorkers: 16,
@@ -96,6 +98,35 @@ describe('the chart', () => {
       listenPort: 8080,
       healthPort: 9000,
     })
+  })
+
+  test('servers, the operator and migrations have URLs of their own', async () => {
+    const database = {
+      existingSecret: 'databases',
+      serverKey: 'server-url',
+      serverRole: 'rk server',
+      migrationsKey: 'owner-url',
+      operatorRole: 'rk_operator',
+    }
+    const manifests = await render({ database })
+    const entries = (name: string): object => {
+      const variables: Manifest[] = find(manifests, 'Deployment', name).spec.template.spec.containers[0].env
+      const fromSecret = variables.filter(({ valueFrom }) => valueFrom?.secretKeyRef.name === 'databases')
+      return Object.fromEntries(fromSecret.map(({ name, valueFrom }) => [name, valueFrom.secretKeyRef.key]))
+    }
+    expect(entries('realmkeeper-server')).toEqual({ REALMKEEPER_DATABASE_URL: 'server-url' })
+    expect(entries('realmkeeper-operator')).toEqual({
+      REALMKEEPER_DATABASE_URL: 'url',
+      REALMKEEPER_MIGRATE_DATABASE_URL: 'owner-url',
+    })
+    const operator = environmentOf(find(manifests, 'Deployment', 'realmkeeper-operator'))
+    expect(configFrom(OPERATOR_SETTINGS, [], operator)).toMatchObject({
+      migrateDatabaseUrl: 'postgres://u:p@db/realmkeeper',
+      serverDatabaseRole: 'rk server',
+      operatorDatabaseRole: 'rk_operator',
+    })
+    const server = environmentOf(find(manifests, 'Deployment', 'realmkeeper-server'))
+    expect(configFrom(SERVER_SETTINGS, [], server)).toMatchObject({ databaseUrl: 'postgres://u:p@db/realmkeeper' })
   })
 
   test('the URL of the database comes only from a Secret', async () => {
@@ -153,6 +184,7 @@ describe('the chart', () => {
     ['a baseUrl that is not a URL', { baseUrl: 'id.example.com' }, '/baseUrl'],
     ['no database', { database: { existingSecret: '' } }, '/database/existingSecret'],
     ['a database URL among the values', { database: { existingSecret: 'a', url: 'postgres://' } }, "'url'"],
+    ['a break of the audit by no name', { operator: { acceptAuditBreak: 'all' } }, '/operator/acceptAuditBreak'],
     ['a misspelled name', { requireAprovalEnforcement: false }, "'requireAprovalEnforcement'"],
     ['text for a boolean', { requireApprovalEnforcement: 'no' }, '/requireApprovalEnforcement'],
     ['no replicas', { server: { replicas: 0 } }, '/server/replicas'],

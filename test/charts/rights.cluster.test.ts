@@ -315,11 +315,34 @@ describe('an installed release', () => {
       ...follow('Secrets', '/api/v1/namespaces/team/secrets'),
       ...follow('users', `${TEAM}/users`),
       ['a keyring', 'GET', `/api/v1/namespaces/realmkeeper/secrets/${KEYRING}`],
+      [
+        'the key of the audit',
+        'POST',
+        '/api/v1/namespaces/realmkeeper/secrets?dryRun=All',
+        { metadata: { generateName: 'realmkeeper-audit-' } },
+      ],
+      [
+        'an Event about it',
+        'POST',
+        '/api/v1/namespaces/realmkeeper/events',
+        {
+          metadata: { generateName: 'signed-' },
+          involvedObject: { namespace: 'realmkeeper' },
+          reason: 'AuditSigned',
+          type: 'Normal',
+        },
+      ],
       ['its namespace', 'GET', '/api/v1/namespaces?fieldSelector=metadata.name%3Dteam'],
       onStatus('roleassignments', 'waiting', { conditions: [ready(request)], observedGeneration: 1 }),
     ]
     await expect.poll(() => unexpectedAnswers(operator, calls, isAllowed), { timeout: 120_000 }).toEqual([])
     const elsewhere: Call[] = [
+      [
+        'an Event elsewhere',
+        'POST',
+        '/api/v1/namespaces/other/events',
+        { metadata: { name: 'said' }, involvedObject: { namespace: 'other' }, reason: 'Said', type: 'Normal' },
+      ],
       ['Secrets everywhere', 'GET', '/api/v1/secrets'],
       ['Secrets elsewhere', 'GET', '/api/v1/namespaces/other/secrets'],
       ['users everywhere', 'GET', `${API}/users`],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { migrate } from '../../store/schema/migrate.ts'
 import { writersOf } from '../support/audit.ts'
 import { databaseWithRoles } from '../support/database_roles.ts'
@@ -6,7 +6,21 @@ import type { RolesWorld } from '../support/database_roles.ts'
 import { eventually } from '../support/eventually.ts'
 import { HELD, startFieldServer } from '../support/field_world.ts'
 import type { FieldServer } from '../support/field_world.ts'
-import { ALICE, SHOP_SECRET } from '../support/server.ts'
+import { ALICE, SHOP_SECRET, startServer } from '../support/server.ts'
+
+test('a server that starts before its role has rights becomes ready when it gets them', async () => {
+  const world = await databaseWithRoles()
+  onTestFinished(() => world.end())
+  await migrate(world.urls.owner)
+  const config = { databaseUrl: world.urls.server }
+  const server = await startServer({ database: world.database, config, waitUntilWarm: false })
+  onTestFinished(() => server.stop())
+  const ready = async () => (await fetch(`${server.healthUrl}/readyz`)).status
+  expect(await ready()).toBe(503)
+  await migrate(world.urls.owner, { roles: { server: world.roles.server } })
+  await eventually(async () => expect(await ready()).toBe(200))
+  expect((await server.token(ALICE)).status).toBe(200)
+})
 
 describe('a server with the rights of its database role', () => {
   let world: RolesWorld

@@ -23,8 +23,9 @@ export async function databaseWithRoles(version: 18 | 14 = 18): Promise<RolesWor
   const suffix = randomBytes(4).toString('hex')
   const roles = { owner: `Owner-${suffix}`, server: `Server "x" ${suffix}`, operator: `Operator-${suffix}` }
   const pools = new Map<RoleName, Pool>()
-  const urls: Record<string, string> = {}
-  for (const [role, name] of Object.entries(roles)) {
+  const urls: Partial<Record<RoleName, string>> = {}
+  for (const role of ['owner', 'server', 'operator'] as const) {
+    const name = roles[role]
     const password = randomBytes(12).toString('hex')
     recordSecrets(password)
     await database.pool.query(`create role ${quoted(name)} login password '${password}'`)
@@ -41,8 +42,7 @@ export async function databaseWithRoles(version: 18 | 14 = 18): Promise<RolesWor
   return {
     database,
     roles,
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has an entry for each role
-    urls: urls as RolesWorld['urls'],
+    urls: urls as Record<RoleName, string>,
     as(role) {
       const pool =
         pools.get(role) ?? createPool({ connectionString: urls[role] ?? '', applicationName: role, maxConnections: 2 })

@@ -73,12 +73,17 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end -}}
 
-{{- define "realmkeeper.sharedEnv" -}}
-- name: REALMKEEPER_DATABASE_URL
+{{- /* Takes the root, the variable and the entry of the Secret: (list . "NAME" "url"). */ -}}
+{{- define "realmkeeper.databaseUrl" -}}
+{{- $database := (index . 0).Values.database -}}
+- name: {{ index . 1 }}
   valueFrom:
     secretKeyRef:
-      name: {{ required "database.existingSecret is required: the Secret with the URL of the database" .Values.database.existingSecret }}
-      key: {{ .Values.database.key }}
+      name: {{ required "database.existingSecret is required: the Secret with the URL of the database" $database.existingSecret }}
+      key: {{ index . 2 }}
+{{- end -}}
+
+{{- define "realmkeeper.sharedEnv" -}}
 - name: REALMKEEPER_BASE_URL
   value: {{ required "baseUrl is required: the URL at which clients reach the server" .Values.baseUrl | quote }}
 - name: REALMKEEPER_KEYRING_NAMESPACE

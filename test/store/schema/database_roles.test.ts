@@ -31,7 +31,7 @@ for (const version of [18, 14] as const) {
             (reason: unknown) => reason,
           )
         if (error === undefined || Reflect.get(Object(error), 'code') !== '42501')
-          through.push(`${statement}: ${error}`)
+          through.push(`${statement}: ${String(error)}`)
       }
       return through
     }
@@ -147,7 +147,9 @@ for (const version of [18, 14] as const) {
       )
       // The failed grant took the last migration with it.
       expect(await tables()).not.toContain('audit_heads')
-      expect(await run('--server-database-role', 'postgres')).toContain('because it is a superuser')
+      expect(await run('--server-database-role', new URL(world.database.url).username)).toContain(
+        'because it is a superuser',
+      )
       expect(await run('--server-database-role', owner)).toContain('it owns the tables, or is a member')
       expect(await run('--server-database-role', server, '--operator-database-role', server)).toContain(
         'different roles',
