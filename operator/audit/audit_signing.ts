@@ -69,7 +69,7 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
     )
     const isAccepted = token !== undefined && token === acceptedBreak
     if (stateProblem !== undefined && !isAccepted) {
-      report(1, `${stateProblem}. Audit chains are not signed`, token)
+      report(1, `${stateProblem}; no chain is signed`, token)
       return { hasMore: false }
     }
     if (stateProblem !== undefined) {
@@ -128,8 +128,9 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
 
   function report(count: number, text: string, token: string | undefined): void {
     options.metrics.auditChecked(count)
-    const message = `${text}. To accept this: --accept-audit-break ${token}`
-    log.error({ chains: count }, `the audit does not continue what was signed: ${message}`)
+    // The name first: long texts are cut.
+    const message = `to accept it, --accept-audit-break ${token}: ${text}`
+    log.error({ chains: count }, `the audit does not continue what was signed; ${message}`)
     event('Warning', 'AuditBroken', message)
   }
 

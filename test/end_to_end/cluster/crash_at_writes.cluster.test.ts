@@ -18,7 +18,10 @@ const patches = (path: RegExp) => (request: SeenRequest) => request.method === '
 const POINTS: Point[] = [
   { what: 'the finalizer of a User', isIt: patches(/\/users\/ann-\d+\?/) },
   { what: 'the status of a User', isIt: patches(/\/users\/ann-\d+\/status/) },
-  { what: 'the Secret of a Client', isIt: ({ method, url }) => method === 'POST' && url.includes('/secrets?') },
+  {
+    what: 'the Secret of a Client',
+    isIt: ({ method, url }) => method === 'POST' && /\/quickstart\/secrets\?/.test(url),
+  },
   { what: 'the status of a Client', isIt: patches(/\/clients\/app-\d+\/status/) },
   {
     what: 'the status of a request that waits',

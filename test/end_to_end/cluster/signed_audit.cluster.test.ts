@@ -80,7 +80,7 @@ describe('the audit of an installation', () => {
     await untilLeading(next)
     await next.stop()
     expect(signedBy(next)).toEqual([])
-    expect(next.output()).toContain('the audit does not continue what was signed: the database has no signature')
+    expect(next.output()).toMatch(/the audit does not continue what was signed; .*: the database has no signature/)
     const name = /--accept-audit-break ([0-9a-f]{16})/.exec(next.output())?.[1]
 
     const last = await world.startOperator({ args: [`--accept-audit-break=${name}`] })
