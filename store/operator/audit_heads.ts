@@ -48,15 +48,15 @@ export async function* readSignedHeads(db: Db): AsyncGenerator<ComparedHead> {
 /** Writers of the audit, page by page: all of them, or those whose chain has no signed head. */
 export async function* readWriters(db: Db, which: 'all' | 'unsigned'): AsyncGenerator<string> {
   for (let after: string | null = null; ;) {
-    const { rows }: { rows: { writer: string }[] } = await db.query(NEXT_WRITERS, [after, which === 'all', PAGE])
-    yield* rows.map(({ writer }) => writer)
+    const { rows }: { rows: { writer: string; isSigned: boolean }[] } = await db.query(NEXT_WRITERS, [after, PAGE])
+    for (const { writer, isSigned } of rows) if (which === 'all' || !isSigned) yield writer
     if (rows.length < PAGE) return
     after = rows.at(-1)?.writer ?? null
   }
 }
 
-// Steps from one writer to the next in the index: `select distinct` would read every row. Each step gives one row, and
-// the condition on it is a subquery and no join, so the rows keep the order of the steps and the limit ends them.
+// Steps from one writer to the next in the index: `select distinct` would read every row. Without a join, the rows keep
+// the order of the steps, and the limit ends them.
 const NEXT_WRITERS = `
   with recursive writers as (
     (select writer from audit where $1::text is null or writer > $1 order by writer limit 1)
@@ -64,9 +64,8 @@ const NEXT_WRITERS = `
     select (select a.writer from audit a where a.writer > w.writer order by a.writer limit 1)
       from writers w where w.writer is not null
   )
-  select writer from writers w
-   where writer is not null and ($2 or (select h.position from audit_heads h where h.writer = w.writer) is null)
-   limit $3`
+  select writer, (select h.position from audit_heads h where h.writer = w.writer) is not null as "isSigned"
+    from writers w where writer is not null limit $2`
 
 /** Adds heads to a digest in the order of their positions. Two lists of heads have one digest only if they are equal. */
 export function headsDigest(): { add(head: SignedHead): void; hex(): string } {
