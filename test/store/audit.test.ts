@@ -32,6 +32,24 @@ describeOnEveryVersion('the audit log', (database) => {
     expect(firstBrokenLink(rows)).toBeUndefined()
   })
 
+  it('lists writers beyond one page, each once, and those without a signed head', async () => {
+    const { pool } = database()
+    await pool.query(
+      `insert into audit (writer, seq, at, action, realm, details, previous_hash, hash)
+       select 'many/' || w, s, now(), 'x', '', '{}', '', '' from generate_series(1, 2500) w, generate_series(1, 2) s`,
+    )
+    await pool.query(
+      `insert into audit_heads select w, 'many/' || w, 2, '', now() from generate_series(1, 2500) w where w % 2 = 0`,
+    )
+    const isOneOfMany = (writer: string): boolean => writer.startsWith('many/')
+    const all = (await writersOf(pool)).filter(isOneOfMany)
+    expect(all).toHaveLength(2_500)
+    expect(new Set(all).size).toBe(2_500)
+    const unsigned = (await writersOf(pool, 'unsigned')).filter(isOneOfMany)
+    expect(unsigned).toHaveLength(1_250)
+    expect(unsigned.every((writer) => Number(writer.slice(5)) % 2 === 1)).toBe(true)
+  })
+
   it('cannot be changed, deleted or truncated', async () => {
     const { pool } = database()
     await recordAudit(pool, 'kept', [entry('carol')])

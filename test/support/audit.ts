@@ -3,10 +3,10 @@ import { readAudit } from '../../store/audit.ts'
 import { readWriters } from '../../store/operator/audit_heads.ts'
 import type { Db } from '../../store/db.ts'
 
-/** Every writer of the audit. */
-export async function writersOf(db: Db): Promise<string[]> {
+/** Every writer of the audit, or those whose chain has no signed head. */
+export async function writersOf(db: Db, which: 'all' | 'unsigned' = 'all'): Promise<string[]> {
   const writers: string[] = []
-  for await (const writer of readWriters(db, 'all')) writers.push(writer)
+  for await (const writer of readWriters(db, which)) writers.push(writer)
   return writers
 }
 

@@ -271,8 +271,8 @@ describe('a User', () => {
     expect(await endOf(sid)).toBeNull()
   })
 
-  test('a keyring cannot be referenced', async () => {
-    const labelled = { labels: { 'realmkeeper.io/keyring': 'true' } }
+  test.for(['keyring', 'audit-key'])('a %s cannot be referenced', async (name) => {
+    const labelled = { labels: { [`realmkeeper.io/${name}`]: 'true' } }
     await operator.write('alice.yaml', user('alice'), secret('alice-password', { password: 'long-enough' }, labelled))
     await operator.start()
     await operator.untilReady('User', 'alice', 'False', 'SecretNotFound')

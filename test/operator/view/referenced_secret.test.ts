@@ -28,7 +28,7 @@ describe('attack: status as an oracle about Secrets', () => {
     ['a character that is not allowed', entry('a-value-with\0-in-it'), /U\+0000|not a compact JWS/],
     ['a long entry', entry('x'.repeat(20_000)), /longer|not a compact JWS/],
     ['no text', bytes(Buffer.from([0xff, 0xfe, 0x80])), /UTF-8|not a compact JWS/],
-    ['a keyring', entry('a-value-of-a-good-length', KEYRING), /keyrings cannot be referenced/],
+    ['a keyring', entry('a-value-of-a-good-length', KEYRING), /such keys cannot be referenced/],
   ]
 
   const probes: [string, 'User' | 'Client' | 'Realm', string, Manifest][] = [
