@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 import { pause } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
 import { appendAudit, readAudit } from '../../store/audit.ts'
-import { findAuditSignature, headsDigest, readSignedHeads, writeSignedHeads } from '../../store/operator/audit_heads.ts'
-import type { ChainHead, SignedHead } from '../../store/operator/audit_heads.ts'
+import { headsDigest, writeSignedHeads } from '../../store/operator/audit_heads.ts'
+import type { ChainHead } from '../../store/operator/audit_heads.ts'
 import { Deposed } from '../../store/operator/epoch.ts'
 import type { OperatorMetrics } from '../metrics.ts'
 import type { StoreAccess } from '../rows/store_access.ts'
@@ -13,8 +13,9 @@ import { AUDIT_SECRET, readAuditKey } from './audit_secret.ts'
 import type { AuditKey } from './audit_secret.ts'
 import { checkChains, headText } from './check_chains.ts'
 import type { ChainBreak, ChainsCheck } from './check_chains.ts'
-import { isSignedBy, readClaimedState, signState } from './signature.ts'
+import { signState } from './signature.ts'
 import type { AuditState } from './signature.ts'
+import { nextHeads, trustedState } from './signed_state.ts'
 
 export interface AuditSigningOptions {
   store: StoreAccess
@@ -41,6 +42,8 @@ export interface AuditSigning {
 
 const INTERVAL_MILLIS = 60_000
 const LAST_MILLIS = 3_000
+/** Least time between two Events about signatures. */
+const EVENT_MILLIS = 10 * 60_000
 /** Heads in one line of the log. */
 const HEADS_A_LINE = 25
 const NO_HEADS = headsDigest().hex()
@@ -55,6 +58,7 @@ const NO_HEADS = headsDigest().hex()
  */
 export function auditSigning(options: AuditSigningOptions): AuditSigning {
   const { store, secrets, namespace, acceptedBreak, clock, log } = options
+  let eventAt: number | undefined
 
   async function signOnce(signal: AbortSignal): Promise<{ hasMore: boolean }> {
     const key = await readAuditKey(secrets, namespace, NO_HEADS)
@@ -83,6 +87,10 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
     } else options.metrics.auditChecked(0)
     const accepted = isAccepted ? { token, breaks: check.breaks } : undefined
     if (check.grown.length > 0 || accepted) await sign(key, { trusted, check, reset: false, accepted })
+    else if (trusted.number > key.signed.number) {
+      await key.store(trusted)
+      publish(trusted, [], key.keyId)
+    }
     return check
   }
 
@@ -112,9 +120,9 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
         await appendAudit(db, store.auditWriter, [{ at, action: 'audit_break_accepted', realm: '', details }])
       }
     })
+    publish(signed, next.changed, key.keyId)
     // After the commit: a signature that only the database has is accepted at the next check, because the key made it.
     await key.store(signed)
-    publish(signed, next.changed, key.keyId)
   }
 
   function publish({ number, digest }: AuditState, heads: ChainHead[], keyId: string): void {
@@ -123,6 +131,9 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
       const line = { signature: number, digest, keyId, heads: texts.slice(first, first + HEADS_A_LINE) }
       log.info(line, 'audit chains are signed')
     }
+    // The Events of one object are limited, and those about a break must not be left out.
+    if (eventAt !== undefined && clock.now() - eventAt < EVENT_MILLIS) return
+    eventAt = clock.now()
     event('Normal', 'AuditSigned', `signature ${number}: ${texts.join(' ')}`)
   }
 
@@ -165,58 +176,6 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
       over.abort()
     },
   }
-}
-
-/** The state that heads in the database are compared with, or why none can be trusted. */
-async function trustedState(
-  { db }: StoreAccess,
-  { signed, publicKey }: AuditKey,
-): Promise<{ trusted: AuditState; problem?: string }> {
-  const jws = await findAuditSignature(db)
-  if (jws === undefined) {
-    if (signed.number === 0) return { trusted: signed }
-    return { trusted: signed, problem: `the database has no signature, and number ${signed.number} was made` }
-  }
-  const claimed = readClaimedState(jws)
-  if (claimed?.number === signed.number && claimed.digest === signed.digest) return { trusted: signed }
-  const isOurs = claimed !== undefined && (await isSignedBy(jws, publicKey))
-  if (!isOurs) return { trusted: signed, problem: 'the database has a signature that this key did not make' }
-  // The process ended between the commit and the write of the Secret.
-  if (claimed.number > signed.number) return { trusted: claimed }
-  const problem = `the database has signature ${claimed.number}, and number ${signed.number} was made`
-  return { trusted: signed, problem }
-}
-
-/**
- * The signed heads after a change: those that change, and the digest of all.
- * @throws Error when the former heads are not those of the trusted state any more
- */
-async function nextHeads(
-  { db }: StoreAccess,
-  change: { trusted: AuditState; heads: Map<string, ChainHead>; removed: string[]; reset: boolean; at: Date },
-): Promise<{ changed: SignedHead[]; digest: string }> {
-  const { trusted, heads, removed, reset, at: signedAt } = change
-  const [before, after] = [headsDigest(), headsDigest()]
-  const rest = new Map(heads)
-  const changed: SignedHead[] = []
-  let last = 0
-  // What is signed was verified against the trusted digest in this same pass.
-  for await (const former of reset ? [] : readSignedHeads(db)) {
-    before.add(former)
-    last = former.position
-    const head = rest.get(former.writer)
-    rest.delete(former.writer)
-    if (head) changed.push({ ...head, position: former.position, signedAt })
-    if (!removed.includes(former.writer)) after.add(head ? { ...head, position: former.position, signedAt } : former)
-  }
-  if (before.hex() !== trusted.digest) throw new Error('the signed heads were changed while they were read')
-  for (const head of rest.values()) {
-    last += 1
-    const added = { ...head, position: last, signedAt }
-    changed.push(added)
-    after.add(added)
-  }
-  return { changed, digest: after.hex() }
 }
 
 async function lastRow({ db }: StoreAccess, writer: string): Promise<ChainHead | undefined> {

@@ -35,6 +35,7 @@ describe('the operator signs audit chains', () => {
     await world.sign(signing)
     expect(await number()).toBe(2)
     expect(world.log.at(-1)?.heads).toEqual([expect.stringMatching(/^server\/b=3:/)])
+    expect(world.events).toHaveLength(1)
     // Another process continues.
     await world.append('server/c', 1)
     await world.sign()
@@ -220,9 +221,18 @@ describe('the operator signs audit chains', () => {
     await world.sign()
     const after = await world.secrets.read(at)
     await world.secrets.update({ ...at, labels: before!.labels, data: before!.data }, after!.version)
+    await world.sign()
+    expect((await world.secrets.read(at))?.data['signed']).toEqual(after!.data['signed'])
+    expect(world.log.at(-1)).toMatchObject({ signature: 2, heads: [] })
+
+    await world.secrets.update(
+      { ...at, labels: before!.labels, data: before!.data },
+      (await world.secrets.read(at))!.version,
+    )
     await world.append('operator/a', 1)
     await world.sign()
     expect(errors()).toEqual([])
+    expect(await number()).toBe(3)
     expect(world.published()['operator/a']).toMatch(/=3:/)
   })
 
