@@ -3,6 +3,8 @@ import { AUDIT_SECRET } from '../../../operator/audit/audit_secret.ts'
 import { readClaimedState } from '../../../operator/audit/signature.ts'
 import { findAuditSignature } from '../../../store/operator/audit_heads.ts'
 import { asOwner, rewriteChain } from '../../support/audit.ts'
+import { eventually } from '../../support/eventually.ts'
+import { fakeClock } from '../../support/fake_clock.ts'
 import { NAMESPACE, signingWorld } from './signing_world.ts'
 import type { SigningWorld } from './signing_world.ts'
 
@@ -42,6 +44,28 @@ describe('the operator signs audit chains', () => {
     expect(await number()).toBe(3)
     expect(errors()).toEqual([])
     expect(world.broken.every((count) => count === 0)).toBe(true)
+  })
+
+  test('signs every minute until the term ends, also after a failure', async () => {
+    const clock = fakeClock()
+    const signing = await world.start(undefined, clock)
+    const term = new AbortController()
+    const running = signing.run(term.signal)
+    await world.append('server/a', 1)
+    await clock.pass(59_000)
+    expect(world.log).toEqual([])
+    await clock.pass(1_000)
+    await eventually(async () => expect(world.published()['server/a']).toMatch(/=1:/))
+
+    await world.database.pool.query('alter table audit_heads rename to elsewhere')
+    await clock.pass(60_000)
+    await eventually(async () => expect(world.log.at(-1)).toMatchObject({ level: 'warn' }))
+    await world.database.pool.query('alter table elsewhere rename to audit_heads')
+    await world.append('server/a', 1)
+    await clock.pass(60_000)
+    await eventually(async () => expect(world.published()['server/a']).toMatch(/=2:/))
+    term.abort()
+    await running
   })
 
   test('chains of thousands of rows and more writers than one check takes are all signed', async () => {

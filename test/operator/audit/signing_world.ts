@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { processClock } from '../../../kubernetes/clock.ts'
+import type { Clock } from '../../../kubernetes/clock.ts'
 import { AUDIT_SECRET } from '../../../operator/audit/audit_secret.ts'
 import { auditSigning } from '../../../operator/audit/audit_signing.ts'
 import type { AuditSigning } from '../../../operator/audit/audit_signing.ts'
@@ -28,7 +29,7 @@ export interface SigningWorld {
   /** Appends rows to a chain. */
   append(writer: string, count: number): Promise<void>
   /** A new process, which accepts a break if one is named. */
-  start(acceptedBreak?: string): Promise<AuditSigning>
+  start(acceptedBreak?: string, clock?: Clock): Promise<AuditSigning>
   /** As one check of a process that runs. */
   sign(signing?: AuditSigning): Promise<{ hasMore: boolean }>
   /** The file with the public key. */
@@ -69,7 +70,7 @@ export async function signingWorld(): Promise<SigningWorld> {
           details: { sid: `${index}` },
         })),
       ),
-    async start(acceptedBreak) {
+    async start(acceptedBreak, clock = processClock) {
       processes += 1
       const epoch = await takeEpoch(database.pool, `test-${processes}`)
       return auditSigning({
@@ -79,7 +80,7 @@ export async function signingWorld(): Promise<SigningWorld> {
         namespace: NAMESPACE,
         acceptedBreak,
         metrics: { auditChecked: (count) => void broken.push(count) },
-        clock: processClock,
+        clock,
         log: createLog({
           name: 'operator',
           level: 'debug',
