@@ -77,10 +77,10 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
       return { hasMore: false }
     }
     if (stateProblem !== undefined) {
-      const anew = await checkChains(store.db, { ignoreHeads: true, signal })
+      const fromStart = await checkChains(store.db, { ignoreHeads: true, signal })
       const accepted = { token, what: stateProblem }
-      await sign(key, { trusted: { ...trusted, digest: NO_HEADS }, check: anew, reset: true, accepted })
-      return anew
+      await sign(key, { trusted: { ...trusted, digest: NO_HEADS }, check: fromStart, reset: true, accepted })
+      return fromStart
     }
     if (check.breakCount > 0 && !isAccepted) {
       report(check.breakCount, check.breaks.map(breakText).join('; '), token)

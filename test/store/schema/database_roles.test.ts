@@ -142,8 +142,8 @@ for (const version of [18, 14] as const) {
       const env = { REALMKEEPER_DATABASE_URL: world.urls.owner }
       const run = async (...args: string[]) => (await realmkeeper(['migrate', ...args], { env })).stderr
       const { server, owner } = world.roles
-      expect(await run('--server-database-role', 'nobody')).toBe(
-        `realmkeeper: the database role nobody does not exist: create it with CREATE ROLE "nobody" LOGIN PASSWORD '…'\n`,
+      expect(await run('--server-database-role', 'absent')).toBe(
+        `realmkeeper: the database role absent does not exist: create it with CREATE ROLE "absent" LOGIN PASSWORD '…'\n`,
       )
       // The failed grant took the last migration with it.
       expect(await tables()).not.toContain('audit_heads')
