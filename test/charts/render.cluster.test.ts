@@ -138,11 +138,15 @@ describe('the chart', () => {
     })
   })
 
-  test('no aggregated role has one of our verbs', async () => {
-    const roles = (await render()).filter(({ kind }) => kind === 'ClusterRole')
-    const aggregated = roles.filter(({ metadata }) =>
-      Object.keys(metadata.labels).some((label) => label.startsWith('rbac.authorization.k8s.io/aggregate-to-')),
-    )
+  test('no role is aggregated by default, and on request none that has one of our verbs', async () => {
+    const aggregatedRoles = async (values: object) =>
+      (await render(values)).filter(
+        ({ kind, metadata }) =>
+          kind === 'ClusterRole' &&
+          Object.keys(metadata.labels).some((label) => label.startsWith('rbac.authorization.k8s.io/aggregate-to-')),
+      )
+    expect(await aggregatedRoles({})).toEqual([])
+    const aggregated = await aggregatedRoles({ rbac: { aggregateToView: true } })
     expect(aggregated.map(({ metadata }) => metadata.name)).toEqual(['realmkeeper-viewer'])
     expect(aggregated.flatMap(({ rules }) => rules.flatMap((rule: Manifest) => rule.verbs))).toEqual([
       'get',
@@ -170,6 +174,45 @@ describe('the chart', () => {
     })
   })
 
+  describe('network policies', () => {
+    const policies = async (networkPolicy: object): Promise<Manifest[]> =>
+      (await render({ networkPolicy })).filter(({ kind }) => kind === 'NetworkPolicy')
+    const INGRESS = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }]
+    const PROMETHEUS = [{ podSelector: { matchLabels: { app: 'prometheus' } } }, { ipBlock: { cidr: '10.1.0.0/16' } }]
+
+    test('are rendered on request only', async () => {
+      expect(await policies({})).toEqual([])
+    })
+
+    test('by default admit all to the public port, and no pod to the health ports', async () => {
+      const [operator, server] = await policies({ enabled: true })
+      expect(operator.spec).toMatchObject({ policyTypes: ['Ingress'], ingress: [] })
+      expect(server.spec).toMatchObject({ policyTypes: ['Ingress'], ingress: [{ ports: [{ port: 8080 }] }] })
+      expect(server.spec.ingress[0]).not.toHaveProperty('from')
+    })
+
+    test('admit the given peers', async () => {
+      const [operator, server] = await policies({ enabled: true, publicFrom: INGRESS, healthFrom: PROMETHEUS })
+      expect(operator.spec.ingress).toEqual([{ from: PROMETHEUS, ports: [{ port: 9001 }] }])
+      expect(server.spec.ingress).toEqual([
+        { from: INGRESS, ports: [{ port: 8080 }] },
+        { from: PROMETHEUS, ports: [{ port: 9000 }] },
+      ])
+    })
+
+    test('select the pods of operator and server, at the ports where they listen', async () => {
+      const manifests = await render({ networkPolicy: { enabled: true, publicFrom: INGRESS, healthFrom: PROMETHEUS } })
+      for (const component of ['operator', 'server']) {
+        const { spec } = find(manifests, 'NetworkPolicy', `realmkeeper-${component}`)
+        const { template } = find(manifests, 'Deployment', `realmkeeper-${component}`).spec
+        expect(template.metadata.labels).toMatchObject(spec.podSelector.matchLabels)
+        const limited = spec.ingress.flatMap(({ ports }: Manifest) => ports.map(({ port }: Manifest) => port))
+        const listens = template.spec.containers[0].ports.map(({ containerPort }: Manifest) => containerPort)
+        expect(limited.toSorted()).toEqual(listens.toSorted())
+      }
+    })
+  })
+
   test('the operator that watches some namespaces has no right to Secrets of others', async () => {
     const manifests = await render({ watchNamespaces: ['acme'] })
     const { rules } = find(manifests, 'ClusterRole', 'realmkeeper-operator')
@@ -194,6 +237,8 @@ describe('the chart', () => {
     ['a list of namespaces as text', { watchNamespaces: 'acme,globex' }, '/watchNamespaces'],
     ['an invalid digest', { image: { digest: 'latest' } }, '/image/digest'],
     ['a proxy by name', { server: { trustedProxies: ['ingress'] } }, '/server/trustedProxies/0'],
+    ['a peer without a selector', { networkPolicy: { healthFrom: [{}] } }, '/networkPolicy/healthFrom/0'],
+    ['a peer by address', { networkPolicy: { publicFrom: ['10.0.0.0/8'] } }, '/networkPolicy/publicFrom/0'],
     ['a port over 65535', { service: { port: 70_000 } }, '/service/port'],
     ['a realm without its namespace', { rbac: { realmApprovers: [{ realm: 'acme' }] } }, 'namespace'],
   ])('refuses %s', async ([, values, message]) => {

@@ -299,11 +299,13 @@ describe('an installed release', () => {
     expect((await decide('other', 'own', { name: 'acme' })).status).toBe(403)
   })
 
-  test('aggregates only reading into view, edit and admin', async () => {
+  test('aggregates nothing by default, and on request only reading into view, edit and admin', async () => {
     const rulesOf = async (role: string): Promise<Manifest[]> =>
       (await plane.admin.do('GET', `${RBAC}/clusterroles/${role}`)).rules.filter(({ apiGroups }: Manifest) =>
         apiGroups?.includes('realmkeeper.io'),
       )
+    for (const role of ['view', 'edit', 'admin']) expect(await rulesOf(role)).toEqual([])
+    await install({ rbac: { aggregateToView: true } })
     await expect.poll(() => rulesOf('admin'), { timeout: 120_000 }).toHaveLength(1)
     for (const role of ['view', 'edit', 'admin'])
       expect((await rulesOf(role)).flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch'])

@@ -39,7 +39,9 @@ describe('a running release', () => {
     ])
     const port = await freePort()
     url = `http://127.0.0.1:${port}`
-    const values = { ...VALUES, baseUrl: url }
+    const from = [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'ingress' } } }]
+    const networkPolicy = { enabled: true, publicFrom: from, healthFrom: from }
+    const values = { ...VALUES, baseUrl: url, networkPolicy }
     await plane.admin.do('POST', '/api/v1/namespaces', { metadata: { name: 'realmkeeper' } })
     const args = ['install', 'realmkeeper', CHART, '--namespace', 'realmkeeper']
     const { code, stderr } = await helm(args, { values, kubeconfig: plane.admin.kubeconfig })
