@@ -14,21 +14,32 @@ export interface VerifiedToken {
 /** Tokens with verified signatures by `tokenDigest`, until they expire. */
 export interface VerifiedTokens {
   get(digest: string): VerifiedToken | undefined
-  set(digest: string, token: VerifiedToken): void
+  /** @param length that of the token, in characters */
+  set(digest: string, token: VerifiedToken, length: number): void
 }
 
 const MAX_TOKENS = 10_000
+const MAX_BYTES = 32 * 1024 * 1024
 
-/** One for a process: at most `max` tokens; the least recently used one is dropped. */
+/** Memory of one token, measured with the claims that take the most for the length of their token: short roles. */
+const bytesOf = (length: number): number => 1_024 + 2 * length
+
+/** One for a process: at most `max` tokens and `MAX_BYTES` of memory; the least recently used ones are dropped. */
 export function createVerifiedTokens(now: () => Date, max: number = MAX_TOKENS): VerifiedTokens {
   const millis = (): number => now().getTime()
-  const tokens = new LRUCache<string, VerifiedToken>({ max, ttl: 1, ttlResolution: 0, perf: { now: millis } })
+  const tokens = new LRUCache<string, VerifiedToken>({
+    max,
+    maxSize: MAX_BYTES,
+    ttl: 1,
+    ttlResolution: 0,
+    perf: { now: millis },
+  })
   return {
     get: (digest) => tokens.get(digest),
-    set(digest, token) {
+    set(digest, token, length) {
       const ttl = token.claims.exp * 1000 - millis()
       // lru-cache reads a ttl of 0 as no expiry.
-      if (ttl > 0) tokens.set(digest, token, { ttl })
+      if (ttl > 0) tokens.set(digest, token, { ttl, size: bytesOf(length) })
     },
   }
 }

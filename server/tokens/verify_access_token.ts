@@ -81,7 +81,7 @@ export async function readSignedClaims(
   if (!(await verifyJws(parsed, verifier))) return 'token with a bad signature'
   const claims = readAccessTokenClaims(parsed.payload)
   if (!claims) return 'token malformed'
-  verifiedTokens.set(digest, { kid, key: verifier.key, claims })
+  verifiedTokens.set(digest, { kid, key: verifier.key, claims }, token.length)
   return issuedBy(realm, claims)
 }
 

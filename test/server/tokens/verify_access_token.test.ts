@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { exportSPKI } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ServedRealm } from '../../../server/realms/realms.ts'
+import { MAX_TOKEN_LENGTH, readAccessTokenClaims } from '../../../server/tokens/claims.ts'
 import type { AccessTokenClaims } from '../../../server/tokens/claims.ts'
 import { createVerifiedTokens } from '../../../server/tokens/verified_tokens.ts'
 import type { VerifiedTokens } from '../../../server/tokens/verified_tokens.ts'
@@ -321,9 +324,34 @@ test('the cache of verified tokens is bounded, and drops expired ones', async ()
   let time = now
   const cache = createVerifiedTokens(() => time, 2)
   const token = (exp: number) => ({ kid: 'k', key, claims: { ...claims, exp } })
-  cache.set('a', token(seconds + 10))
-  cache.set('b', token(seconds + 10))
-  cache.set('c', token(seconds + 1))
+  cache.set('a', token(seconds + 10), 1_000)
+  cache.set('b', token(seconds + 10), 1_000)
+  cache.set('c', token(seconds + 1), 1_000)
   time = new Date((seconds + 2) * 1000)
   expect(['a', 'b', 'c'].map((digest) => cache.get(digest) !== undefined)).toEqual([false, true, false])
+})
+
+test('verified tokens of the largest size take no more memory than others', async () => {
+  const [{ key } = expect.fail()] = (await loadKeyring(await realmKeyring())).verifiers.values()
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const heap = (): number => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  // Short texts of their own take the most memory for their length in the token.
+  const roles = Array.from({ length: 850 }, (_, at) => String(at).padStart(11, '0'))
+  const text = JSON.stringify({ ...payload, realm_access: { roles } })
+  const length = Math.ceil((text.length * 4) / 3)
+  expect([length > 15_000, length <= MAX_TOKEN_LENGTH]).toEqual([true, true])
+
+  const cache = createVerifiedTokens(() => now)
+  const before = heap()
+  for (let at = 0; at < 5_000; at++) {
+    const parsed = readAccessTokenClaims(JSON.parse(text.replace('"j1"', `"j${at}"`)))
+    expect(parsed).toBeDefined()
+    cache.set(String(at), { kid: 'k1', key, claims: parsed! }, length)
+  }
+  expect(cache.get('4999')?.claims.jti).toBe('j4999')
+  expect(heap() - before).toBeLessThan(48 * 1024 * 1024)
 })
