@@ -123,7 +123,7 @@ function observedLease(lease: LeaseClient, answersAgain: () => void): ObservedLe
       const isRefused = isStatus(error, 403, 404)
       isUnreachable = !isRefused
       problem = isRefused
-        ? `the Lease cannot be read or written, so this process cannot lead: ${error.message}`
+        ? 'the Lease cannot be read or written, so this process cannot lead; the log of this process has the cause'
         : undefined
       throw error
     }

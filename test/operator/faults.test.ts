@@ -33,6 +33,8 @@ describe('an operator without PostgreSQL', () => {
     const { healthPort } = await operator.start({}, { databaseUrl: proxy.url })
     expect(await isReady(healthPort)).toBe(false)
     expect((await fetch(`http://127.0.0.1:${healthPort}/livez`)).status).toBe(200)
+    const { checks } = JSON.parse(await (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).text())
+    expect(checks.postgres).toBe('failed; the log of this process has the cause')
     proxy.mend()
     await allReady()
     expect(await isReady(healthPort)).toBe(true)

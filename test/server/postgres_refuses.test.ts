@@ -41,6 +41,13 @@ test('row 84: its role may not log in any more: 503, and service again when it m
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
   }
   expect(await server.request('certs')).toMatchObject({ status: 200 })
+  await eventually(async () => {
+    const ready = await fetch(`${server.healthUrl}/readyz`)
+    const { checks } = JSON.parse(await ready.text())
+    // Nothing of what Postgres says: `role "…" is not permitted to log in`.
+    expect(checks.postgres).toBe('failed; the log of this process has the cause')
+    expect(server.log.join('')).toContain('is not permitted to log in')
+  })
   await database.pool.query(`alter role ${role} login`)
   await eventually(async () => expect(await server.token(ALICE)).toMatchObject({ status: 200 }))
   await server.stop()

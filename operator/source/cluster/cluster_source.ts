@@ -203,7 +203,7 @@ export function clusterSource(options: ClusterOptions): ClusterSource {
       const stale = reflectors.find((reflector) => !isFresh(reflector))?.state()
       if (!stale) return undefined
       const { what, ageMillis, problem } = stale
-      if (problem !== undefined) return `${what}: ${problem}`
+      if (problem !== undefined) return `${what} cannot be watched; the log of this process has the cause`
       if (ageMillis === undefined) return `${what}: not listed yet`
       return `${what}: no sign of the API server for ${Math.round(ageMillis / 1_000)} s`
     },

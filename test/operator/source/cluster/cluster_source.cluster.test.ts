@@ -362,7 +362,15 @@ describe('resources of a cluster', () => {
       expect(world.source().list('Client')).toEqual([])
       expect(world.source().completeList('Client')).toBeUndefined()
       expect(world.source().completeList('User')).toBeDefined()
-      expect(world.source().problem()).toMatch(/clients.*forbidden.*lacks the right/)
+      const what = 'clients.realmkeeper.io in all namespaces'
+      expect(
+        world
+          .source()
+          .watches()
+          .find((watch) => watch.what === what)?.problem,
+      ).toMatch(/clients.*forbidden.*lacks the right/)
+      // Callers of the health port read it.
+      expect(world.source().problem()).toBe(`${what} cannot be watched; the log of this process has the cause`)
       expect(world.logged.join('')).toMatch(/clients\.realmkeeper\.io in all namespaces cannot be watched/)
       const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles/half'
       await plane.admin.do('PATCH', path, { rules: OPERATOR_RULES }, { contentType: MERGE_PATCH })
@@ -375,7 +383,9 @@ describe('resources of a cluster', () => {
       await grant(plane.admin, 'blind', rules)
       const world = await clusterWorld(plane, { as: plane.user('blind') })
       expect(world.source().namespaceLabels('default')).toBe('unknown')
-      expect(world.source().problem()).toMatch(/namespaces.*lacks the right/)
+      expect(world.source().problem()).toMatch(
+        /^namespaces.* cannot be watched; the log of this process has the cause$/,
+      )
       const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles/blind'
       await plane.admin.do('PATCH', path, { rules: OPERATOR_RULES }, { contentType: MERGE_PATCH })
       await world.eventually(() => typeof world.source().namespaceLabels('default') === 'object')
