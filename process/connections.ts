@@ -8,6 +8,9 @@ export interface ConnectionLimits {
   unanswered: number
 }
 
+/** What ran out: connections of the server, or unanswered requests of one connection. */
+export type ConnectionOverload = 'connections' | 'unanswered_requests'
+
 export interface Connections {
   /** Calls `act` when every complete request of this connection is answered, at once when none waits. */
   whenAnswered(socket: Duplex, act: () => void): void
@@ -23,15 +26,24 @@ interface Connection {
  * that has waited longest for its caller (idle, or for the rest of a request) is closed, so that callers who send nothing
  * keep no other out. With too many unanswered requests on one connection, it is closed; a client that sends requests
  * ahead must expect that (RFC 9112 section 9.3.2).
+ * @param onOverload called for each connection that is closed
  */
-export function limitConnections(server: Server, limits: ConnectionLimits, listener: RequestListener): Connections {
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  listener: RequestListener,
+  onOverload: (what: ConnectionOverload) => void,
+): Connections {
   // The longest waiting one comes first.
   const open = new Map<Duplex, Connection>()
 
   function admit(socket: Duplex): void {
-    if (open.size >= limits.connections && !closeLongestWaiting()) {
-      socket.destroy()
-      return
+    if (open.size >= limits.connections) {
+      onOverload('connections')
+      if (!closeLongestWaiting()) {
+        socket.destroy()
+        return
+      }
     }
     open.set(socket, { unanswered: new Set() })
     socket.once('close', () => open.delete(socket))
@@ -58,6 +70,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, liste
     const connection = open.get(socket)
     if (!connection) return
     if (connection.unanswered.size >= limits.unanswered) {
+      onOverload('unanswered_requests')
       stopParsing(socket)
       socket.destroy()
       return

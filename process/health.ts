@@ -1,10 +1,11 @@
 import { createServer } from 'node:http'
-import type { ServerResponse } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { limitConnections } from './connections.ts'
 import { listen } from './listen.ts'
 import type { ListenAt } from './listen.ts'
+import { overloadLog } from './log.ts'
 import { errorText } from './loggable.ts'
 import { isPlainError } from './plain_error.ts'
 
@@ -75,7 +76,7 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
     maxHeaderSize: 8_192,
   })
   server.setTimeout(IDLE_MILLIS * 2)
-  limitConnections(server, LIMITS, (request, response) => {
+  const handleRequest: RequestListener = (request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
     const handle = Object.hasOwn(routes, path) ? routes[path] : undefined
     if (!handle) return answer(response, 404, 'text/plain; charset=utf-8', 'not found\n')
@@ -84,7 +85,9 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
       return answer(response, 405, 'text/plain; charset=utf-8', 'method not allowed\n')
     }
     handle(response).catch(() => answer(response, 500, 'text/plain; charset=utf-8', 'error\n'))
-  })
+  }
+  const logOverload = overloadLog(options.log)
+  limitConnections(server, LIMITS, handleRequest, (what) => logOverload(`health_${what}`))
 
   return {
     port: await listen(server, options),

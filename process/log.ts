@@ -46,6 +46,37 @@ export function createLog({ name, level, destination }: LogOptions): Logger {
   return log
 }
 
+/** Logs that a caller was refused because something ran out. `kind` names it, and comes from a closed set. */
+export type LogOverload = (kind: string, members?: object) => void
+
+const OVERLOAD_LINES = 10
+const OVERLOAD_MILLIS = 60_000
+
+/**
+ * Logs refusals for overload as `warn`: at most ten lines a minute of each kind, so that a flood does not fill the log, and
+ * one line with the number of the others.
+ * @param after calls a function once, after so many milliseconds
+ */
+export function overloadLog(
+  log: Logger,
+  after = (millis: number, then: () => void): void => void setTimeout(then, millis).unref(),
+): LogOverload {
+  const counts = new Map<string, number>()
+
+  function endMinute(kind: string): void {
+    const notLogged = (counts.get(kind) ?? 0) - OVERLOAD_LINES
+    counts.delete(kind)
+    if (notLogged > 0) log.warn({ overload: kind, notLogged }, 'more was refused because of overload')
+  }
+
+  return (kind, members) => {
+    const before = counts.get(kind)
+    counts.set(kind, (before ?? 0) + 1)
+    if (before === undefined) after(OVERLOAD_MILLIS, () => endMinute(kind))
+    if ((before ?? 0) < OVERLOAD_LINES) log.warn({ overload: kind, ...members }, 'refused because of overload')
+  }
+}
+
 /** The arguments of a log call as members and one clean message. pino's interpolation is not supported: use members. */
 function normalized([first, second]: unknown[]): [object, string] {
   if (typeof first === 'string') return [{}, loggableText(first)]

@@ -1,5 +1,6 @@
 import Koa from 'koa'
 import type { Logger } from 'pino'
+import type { LogOverload } from '../process/log.ts'
 import { accessLog } from './http/access_log.ts'
 import { ClientGone } from './http/body.ts'
 import { checkHead } from './http/guards.ts'
@@ -13,6 +14,7 @@ import type { ServerMetrics } from './metrics.ts'
 
 export interface AppOptions extends RouterOptions {
   log: Logger
+  logOverload: LogOverload
   metrics: Pick<ServerMetrics, 'answered'>
   /** Headers of every answer. */
   securityHeaders: Readonly<Record<string, string>>
@@ -25,7 +27,7 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   const { log } = options
   const app = new Koa<RequestState>()
   const chain: HttpMiddleware[] = [
-    accessLog(log, options.metrics),
+    accessLog(log, options.logOverload, options.metrics),
     responseHeaders(options.securityHeaders, options.isDraining),
     renderErrors,
     guardHead,

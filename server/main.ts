@@ -9,6 +9,7 @@ import type { ServerConfig } from '../process/settings.ts'
 import { serveHealth } from '../process/health.ts'
 import type { ReadinessCheck } from '../process/health.ts'
 import { listen } from '../process/listen.ts'
+import { overloadLog } from '../process/log.ts'
 import { PlainError } from '../process/plain_error.ts'
 import { createPool, isUntrusted } from '../store/db.ts'
 import type { Db } from '../store/db.ts'
@@ -168,9 +169,11 @@ function httpServer(
   metrics: ServerMetrics,
   isDraining: () => boolean,
 ): Server {
+  const logOverload = overloadLog(deps.log)
   const always = securityHeaders(config.baseUrl.startsWith('https:'))
   const app = createApp({
     log: deps.log,
+    logOverload,
     metrics,
     routes: routes(deps),
     deps,
@@ -179,7 +182,7 @@ function httpServer(
     isDraining,
   })
   const handle = app.callback()
-  return createListener((req, res) => void handle(req, res), { always })
+  return createListener((req, res) => void handle(req, res), { always, onOverload: logOverload })
 }
 
 function readinessChecks({ deps, mirror, keyrings, follower }: RunningDeps): ReadinessCheck[] {

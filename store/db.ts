@@ -106,6 +106,13 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/** True when no connection was free: of the pool in time, or of Postgres (SQLSTATE 53300). */
+export function isExhausted(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === '53300'
+  // node-postgres has no code for it.
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect'
+}
+
 // Codes of the system for sockets (ECONNRESET, EPIPE) and of Node for streams; Node's other codes are faults of this
 // program.
 const BROKEN = /^E(?!RR_)[A-Z_]+$|^ERR_(?:STREAM|SOCKET|SSL|TLS)_/

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import type { LogOverload } from '../../process/log.ts'
 import type { ServerMetrics } from '../metrics.ts'
 import type { HttpMiddleware } from './state.ts'
 
-/** Gives every request an id, one line in the log and its metrics. A caller that hung up gets none of the last two. */
-export function accessLog(log: Logger, metrics: Pick<ServerMetrics, 'answered'>): HttpMiddleware {
+/**
+ * Gives every request an id, one line in the log and its metrics. A caller that hung up gets none of the last two. Of
+ * refusals for overload, not each has a line.
+ */
+export function accessLog(
+  log: Logger,
+  logOverload: LogOverload,
+  metrics: Pick<ServerMetrics, 'answered'>,
+): HttpMiddleware {
   return async (ctx, next) => {
     const requestId = randomUUID()
     const started = performance.now()
@@ -27,6 +35,7 @@ export function accessLog(log: Logger, metrics: Pick<ServerMetrics, 'answered'>)
       ...failure,
     }
     if (!failure) log.info(line, 'answered')
+    else if (failure.overload !== undefined) logOverload(failure.overload, line)
     else if (status >= 500) log.error(line, 'not answered')
     else log.info(line, 'refused')
   }

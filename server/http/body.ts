@@ -117,6 +117,7 @@ async function tooManyBytes(req: IncomingMessage): Promise<OAuthError> {
   await dropBody(req)
   return new OAuthError('temporarily_unavailable', 'Too many large requests are being received', {
     headers: { 'Retry-After': '1', Connection: 'close' },
+    overload: 'body_memory',
   })
 }
 

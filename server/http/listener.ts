@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http'
 import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { limitConnections } from '../../process/connections.ts'
-import type { ConnectionLimits } from '../../process/connections.ts'
+import type { ConnectionLimits, ConnectionOverload } from '../../process/connections.ts'
 
 /** How long a caller may take. Milliseconds. */
 export interface Timeouts {
@@ -27,10 +27,15 @@ export interface ListenerOptions {
   /** Headers of every answer, also to bytes that are no HTTP request. */
   always: Readonly<Record<string, string>>
   timeouts?: Timeouts
+  /** Called for each connection that is closed for overload. */
+  onOverload: (what: ConnectionOverload) => void
 }
 
 /** The HTTP server with bounds for connections and for the time and size of a request, so that callers do not exhaust it. */
-export function createListener(listener: RequestListener, { always, timeouts = TIMEOUTS }: ListenerOptions): Server {
+export function createListener(
+  listener: RequestListener,
+  { always, timeouts = TIMEOUTS, onOverload }: ListenerOptions,
+): Server {
   const server = createServer({
     maxHeaderSize: 16 * 1024,
     headersTimeout: timeouts.headers,
@@ -42,7 +47,7 @@ export function createListener(listener: RequestListener, { always, timeouts = T
     requireHostHeader: false,
   })
   server.setTimeout(timeouts.idle)
-  const connections = limitConnections(server, LIMITS, listener)
+  const connections = limitConnections(server, LIMITS, listener, onOverload)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Sent earlier, it would take the place of the answer to a request that came before.
     connections.whenAnswered(socket, () => refuse(error, socket, always))

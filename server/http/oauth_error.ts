@@ -1,4 +1,4 @@
-import { isTurnedAway, isUnavailable } from '../../store/db.ts'
+import { isExhausted, isTurnedAway, isUnavailable } from '../../store/db.ts'
 
 /** Error codes that this server answers, each with its HTTP status. */
 const STATUS = {
@@ -44,6 +44,9 @@ export interface ErrorContext {
   sid?: string
 }
 
+/** What ran out, when a request is refused for overload. */
+export type Overload = 'body_memory' | 'password_hashes' | 'database_connections'
+
 export interface OAuthErrorOptions {
   /** Where the protocol departs from the status that the code implies, such as 401 `invalid_grant` for credentials. */
   status?: number
@@ -52,6 +55,8 @@ export interface OAuthErrorOptions {
   cause?: string | Error
   /** For the log line alone. */
   context?: ErrorContext
+  /** For the log alone, which then has a sample of these refusals. */
+  overload?: Overload
 }
 
 /**
@@ -67,6 +72,7 @@ export class OAuthError extends Error {
   readonly headers: Record<string, string>
   override readonly cause: string | Error | undefined
   readonly context: ErrorContext
+  readonly overload: Overload | undefined
 
   constructor(error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     super(`${error}: ${description}`)
@@ -76,6 +82,7 @@ export class OAuthError extends Error {
     this.headers = options.headers ?? {}
     this.cause = options.cause
     this.context = options.context ?? {}
+    this.overload = options.overload
   }
 
   toJSON(): { error: string; error_description: string } {
@@ -86,7 +93,7 @@ export class OAuthError extends Error {
 /** An error as an answer to the caller, and as members of the request's log line. */
 export interface RenderedError {
   answer: { status: number; headers: Record<string, string>; body: { error: string; error_description: string } }
-  log: { error: string; description: string; cause?: string; err?: unknown } & ErrorContext
+  log: { error: string; description: string; overload?: Overload; cause?: string; err?: unknown } & ErrorContext
 }
 
 /** Decides what leaves of an error: an OAuthError's public half; of every other error only that the request failed. */
@@ -94,12 +101,13 @@ export function renderError(thrown: unknown): RenderedError {
   const error = thrown instanceof OAuthError ? thrown : concealed(thrown)
   const headers = { ...error.headers }
   if (error.status === 503 || error.status === 429) headers['Retry-After'] ??= '2'
-  const { cause } = error
+  const { cause, overload } = error
   return {
     answer: { status: error.status, headers, body: error.toJSON() },
     log: {
       error: error.error,
       description: error.description,
+      ...(overload !== undefined && { overload }),
       ...(typeof cause === 'string' ? { cause } : cause !== undefined && { err: cause }),
       ...(error !== thrown && { err: thrown }),
       ...error.context,
@@ -109,7 +117,9 @@ export function renderError(thrown: unknown): RenderedError {
 
 function concealed(thrown: unknown): OAuthError {
   if (isUnavailable(thrown) || isTurnedAway(thrown)) {
-    return new OAuthError('temporarily_unavailable', 'The service is not available right now')
+    return new OAuthError('temporarily_unavailable', 'The service is not available right now', {
+      ...(isExhausted(thrown) && { overload: 'database_connections' }),
+    })
   }
   return new OAuthError('server_error', 'The request failed on our side')
 }

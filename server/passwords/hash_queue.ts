@@ -100,5 +100,6 @@ export function createHashQueue({ concurrency, memoryKiB, maxSeconds }: HashQueu
 function queueFull(seconds: number): OAuthError {
   return new OAuthError('temporarily_unavailable', 'Too many logins are waiting', {
     headers: { 'Retry-After': String(Math.ceil(seconds)) },
+    overload: 'password_hashes',
   })
 }

@@ -8,6 +8,7 @@ import type { RawConnection } from '../support/raw_http.ts'
 
 let server: Server
 let url: string
+let overloads: string[]
 const opened: RawConnection[] = []
 
 afterEach(() => {
@@ -18,7 +19,8 @@ afterEach(() => {
 
 async function serve(listener: RequestListener, limits: { connections: number; unanswered: number }): Promise<void> {
   server = createServer()
-  limitConnections(server, limits, listener)
+  overloads = []
+  limitConnections(server, limits, listener, (what) => void overloads.push(what))
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
@@ -54,6 +56,7 @@ test('one connection too many closes the one that has waited longest for its cal
   await vi.waitFor(() => expect(isAnswered(fourth)).toBe(true))
   await second.closed
   expect([first, third, fourth].every(isOpen)).toBe(true)
+  expect(overloads).toEqual(['connections'])
 })
 
 test('connections that wait for the server stay, and a further one is closed', async () => {
@@ -62,6 +65,7 @@ test('connections that wait for the server stay, and a further one is closed', a
   const busy = [open(GET), open(GET)]
   await vi.waitFor(() => expect(answers).toHaveLength(2))
   await open(GET).closed
+  expect(overloads).toEqual(['connections'])
   for (const answer of answers) answer()
   await vi.waitFor(() => expect(busy.every(isAnswered)).toBe(true))
 })
@@ -82,6 +86,7 @@ test('a connection with too many unanswered requests is closed, and no further r
   server.on('request', () => (parsed += 1))
   await open(GET.repeat(3_000)).closed
   expect({ served, parsed }).toEqual({ served: 4, parsed: 5 })
+  expect(overloads).toEqual(['unanswered_requests'])
   const next = open(GET.repeat(4))
   await vi.waitFor(() => expect(served).toBe(8))
   expect(isOpen(next)).toBe(true)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createLog } from '../../process/log.ts'
+import { createLog, overloadLog } from '../../process/log.ts'
 
 function logged(write: (log: ReturnType<typeof createLog>) => void): { line: Record<string, unknown>; text: string } {
   const lines: string[] = []
@@ -80,5 +80,42 @@ describe('a log stays readable', () => {
       requestId: 'r',
     }
     expect(logged((log) => log.info(members, 'x')).line).toMatchObject(members)
+  })
+})
+
+describe('refusals for overload', () => {
+  function sampled() {
+    const lines: Record<string, unknown>[] = []
+    const timers: (() => void)[] = []
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
+    const logOverload = overloadLog(createLog({ name: 'server', level: 'info', destination }), (_, then) => {
+      timers.push(then)
+    })
+    const endMinute = () => {
+      for (const then of timers.splice(0)) then()
+    }
+    return { lines, logOverload, endMinute }
+  }
+
+  test('are logged as warn, ten of each kind a minute, then the number of the others', () => {
+    const { lines, logOverload, endMinute } = sampled()
+    for (let at = 0; at < 1_000; at++) logOverload('connections')
+    logOverload('password_hashes', { realm: 'acme' })
+    expect(lines).toHaveLength(11)
+    expect(lines[10]).toMatchObject({ level: 'warn', overload: 'password_hashes', realm: 'acme' })
+    endMinute()
+    expect(lines).toHaveLength(12)
+    expect(lines[11]).toMatchObject({ level: 'warn', overload: 'connections', notLogged: 990 })
+  })
+
+  test('are logged again in the next minute, and a quiet minute has no line', () => {
+    const { lines, logOverload, endMinute } = sampled()
+    for (let at = 0; at < 11; at++) logOverload('connections')
+    endMinute()
+    endMinute()
+    expect(lines).toHaveLength(11)
+    logOverload('connections')
+    endMinute()
+    expect(lines.map(({ notLogged }) => notLogged)).toEqual([...Array(10), 1, undefined])
   })
 })

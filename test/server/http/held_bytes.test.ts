@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { routes } from '../../../server/routes.ts'
 import { openRaw, statusOf } from '../../support/raw_http.ts'
 import type { RawConnection } from '../../support/raw_http.ts'
 import { addAcme, ALICE, SHOP_SECRET, startServer } from '../../support/server.ts'
 import type { TestServer } from '../../support/server.ts'
 
-const ENCRYPT = '/auth/realms/acme/protocol/openid-connect/encrypt'
+const OIDC = '/auth/realms/acme/protocol/openid-connect'
 const CHUNKED = 'Transfer-Encoding: chunked'
 const ONE_BYTE_CHUNKS = '1\r\nx\r\n'.repeat(10_000)
 
@@ -16,9 +17,9 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-function openEncrypt(framing: string, authorization = `Bearer ${token}`): RawConnection {
+function openEncrypt(framing: string, authorization = `Bearer ${token}`, path = 'encrypt'): RawConnection {
   const raw = openRaw(server.url)
-  const head = [`POST ${ENCRYPT} HTTP/1.1`, 'Host: x', 'Content-Type: application/json', framing]
+  const head = [`POST ${OIDC}/${path} HTTP/1.1`, 'Host: x', 'Content-Type: application/json', framing]
   raw.socket.write([...head, `Authorization: ${authorization}`, '', ''].join('\r\n'))
   return raw
 }
@@ -59,14 +60,25 @@ test('row 129: unfinished bodies of many callers are bounded together; short req
   await expect.poll(async () => (await server.request('encrypt', { body: big, headers })).status).not.toBe(503)
 })
 
-test.for([CHUNKED, 'Content-Length: 1048576'])(
-  'without a good token the answer comes before the body (%s)',
-  async (framing) => {
-    const raw = openEncrypt(framing, 'Bearer garbage')
-    await expect.poll(() => statusOf(raw.received())).toBe(401)
-    raw.socket.destroy()
-  },
-)
+const JSON_ROUTES = ['encrypt', 'decrypt', 'rewrap']
+const WITHOUT_A_TOKEN = ['Bearer garbage', 'Bearer ', `Basic ${btoa(`shop:${SHOP_SECRET}`)}`]
+
+test('every route with a JSON body is known here', () => {
+  const found = routes(Object.create(null)).filter(({ body }) => body === 'json')
+  expect(found.map(({ name, caller }) => [name, caller])).toEqual(JSON_ROUTES.map((name) => [name, 'bearer']))
+})
+
+test.for(
+  JSON_ROUTES.flatMap((path) =>
+    [CHUNKED, 'Content-Length: 1048576'].flatMap((framing) =>
+      WITHOUT_A_TOKEN.map((authorization) => [path, framing, authorization] as const),
+    ),
+  ),
+)('%s (%s) answers before the body without a good token: %s', async ([path, framing, authorization]) => {
+  const raw = openEncrypt(framing, authorization, path)
+  await expect.poll(() => statusOf(raw.received()), { timeout: 60_000 }).toBe(401)
+  raw.socket.destroy()
+})
 
 test('a token whose session ends while its body comes slowly is refused', async () => {
   const login = await server.token(ALICE)

@@ -22,6 +22,7 @@ beforeAll(async () => {
   const handle = app.callback()
   server = createListener((req, res) => void handle(req, res), {
     always: {},
+    onOverload: () => {},
     timeouts: { headers: 300, request: 600, idle: 500, keepAlive: 500, check: 50 },
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
