@@ -6,6 +6,8 @@ import type { ServerConfig } from '../process/settings.ts'
 import { requireSchema } from '../store/schema/migrate.ts'
 import { findLiveSessions } from '../store/sessions/live_sessions.ts'
 import type { LiveSession, SessionKey } from '../store/sessions/live_sessions.ts'
+import { countLoginAttempts, loginAttemptKey } from '../store/sessions/login_failures.ts'
+import type { LoginAttempt } from '../store/sessions/login_failures.ts'
 import { rotateSessions } from '../store/sessions/rotation.ts'
 import type { Rotated, Rotation, RotationRefused } from '../store/sessions/rotation.ts'
 import { createFailureLimiter } from './failure_limiter.ts'
@@ -37,6 +39,11 @@ export interface Deps {
   findLiveSession: (key: SessionKey) => Promise<LiveSession | undefined>
   /** Spends a refresh token; concurrent requests share a statement, each with its own row. */
   rotateSession: (rotation: Rotation) => Promise<Rotated | RotationRefused>
+  /**
+   * Counts a login as failed and returns whether its name is locked. Attempts on one name wait for each other here: in
+   * PostgreSQL each would hold a connection of the pool.
+   */
+  countLoginAttempt: (attempt: LoginAttempt) => Promise<boolean>
   /** Access tokens whose signature was verified before. */
   verifiedTokens: VerifiedTokens
   /** Failed decrypts and rewraps within a minute, by realm and subject. */
@@ -109,6 +116,10 @@ export function startDeps({ config, pool, keyringSource, replicaId, now, log }: 
     rotateSession: shareStatements({
       ask: (rotations) => rotateSessions(pool, rotations),
       keyOf: ({ realm, sid }) => `${realm} ${sid}`,
+    }),
+    countLoginAttempt: shareStatements({
+      ask: (attempts: LoginAttempt[]) => countLoginAttempts(pool, attempts),
+      keyOf: loginAttemptKey,
     }),
     verifiedTokens: createVerifiedTokens(now),
     failedDecrypts: createFailureLimiter(config.failedDecryptsPerSubject, now),

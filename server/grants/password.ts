@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { findEffectiveGrants } from '../../store/sessions/live_sessions.ts'
-import { clearLoginFailures, countLoginAttempt } from '../../store/sessions/login_failures.ts'
+import { clearLoginFailures } from '../../store/sessions/login_failures.ts'
 import { startSession } from '../../store/sessions/sessions.ts'
 import { hashParameters } from '../../store/password_hash.ts'
+import { usernameDigest } from '../../store/username.ts'
 import { findUserByUsername, renewPasswordHash } from '../../store/users.ts'
 import type { UserRow } from '../../store/users.ts'
 import type { Deps } from '../deps.ts'
@@ -131,7 +132,7 @@ async function checkPassword(
   check: PasswordCheck,
   { row }: ServedRealm,
   { username, password }: PasswordRequest['parameters'],
-  { pool, now }: Deps,
+  { pool, now, countLoginAttempt }: Deps,
 ): Promise<UserRow> {
   const { realm, bruteForce } = row
   const user = await findUserByUsername(pool, realm, username)
@@ -139,7 +140,8 @@ async function checkPassword(
   // locked, and before the hash that difference could be measured. Counted only after the user was read: a login that
   // fails because Postgres is away is no failure of the name.
   const [isLocked, isRight] = await Promise.all([
-    bruteForce.enabled && countLoginAttempt(pool, realm, username, bruteForce, now()).then(({ locked }) => locked),
+    bruteForce.enabled &&
+      countLoginAttempt({ realm, digest: usernameDigest(username), settings: bruteForce, now: now() }),
     check.verify(user?.passwordHash, password),
   ])
   if (!user) throw badCredentials(isLocked ? 'unknown user, name locked' : 'unknown user')

@@ -2,46 +2,64 @@ import type { Db } from '../db.ts'
 import type { BruteForceSettings } from '../realms.ts'
 import { usernameDigest } from '../username.ts'
 
-const IS_RESET = `f.last_failure_at <= $3::timestamptz - make_interval(secs => $7::float8)`
+/** One attempt to log in with a name, whether or not it exists. */
+export interface LoginAttempt {
+  realm: string
+  /** `usernameDigest` of the name. */
+  digest: Buffer
+  settings: BruteForceSettings
+  now: Date
+}
 
 /** Integer division is the floor of the formula. Below the first threshold there is no lock. */
 const lockedUntil = (failures: string): string =>
-  `case when ${failures} >= $4::integer
-        then $3::timestamptz + make_interval(secs => least($5::integer * (${failures} / $4::integer), $6::integer)) end`
+  `case when ${failures} >= w.max_failures
+        then w.now + make_interval(secs => least(w.increment * (${failures} / w.max_failures), w.max_wait)) end`
 
 /**
- * Counts a failure without waiting for the result of the password, so that a hundred racing guesses count as a hundred.
- * Wait = increment × floor(failures / maxFailures), capped. An attempt while locked does not count. Returns whether the
- * name is locked; names without a user are counted the same way.
+ * Counts failures without waiting for the result of the passwords, so that a hundred racing guesses count as a hundred:
+ * any number in one statement, no two of one name. Wait = increment × floor(failures / maxFailures), capped. An attempt
+ * while locked does not count. Returns, in their order, whether each name is locked; names without a user are counted the
+ * same way.
  */
-export async function countLoginAttempt(
-  db: Db,
-  realm: string,
-  username: string,
-  settings: BruteForceSettings,
-  now: Date,
-): Promise<{ locked: boolean }> {
-  const { rowCount } = await db.query({
-    name: 'count_login_attempt',
+export async function countLoginAttempts(db: Db, attempts: readonly LoginAttempt[]): Promise<boolean[]> {
+  // The order of the locks is fixed, so two statements that share names cannot deadlock.
+  const { rows } = await db.query<{ realm: string; digest: Buffer }>({
+    name: 'count_login_attempts',
     text: `
+      with wanted as (
+        select *
+          from unnest($1::text[], $2::bytea[], $3::timestamptz[], $4::integer[], $5::integer[], $6::integer[], $7::integer[])
+               as w (realm, digest, now, max_failures, increment, max_wait, reset)
+      )
       insert into login_failures as f (realm, username_digest, failures, last_failure_at, locked_until)
-      values ($1, $2, 1, $3, ${lockedUntil('1')})
+      select w.realm, w.digest, 1, w.now, ${lockedUntil('1')} from wanted w order by w.realm, w.digest
       on conflict on constraint login_failures_pkey do update
-         set failures = case when ${IS_RESET} then 1 else f.failures + 1 end,
-             last_failure_at = $3,
-             locked_until = case when ${IS_RESET} then ${lockedUntil('1')} else ${lockedUntil('(f.failures + 1)')} end
-       where f.locked_until is null or f.locked_until <= $3`,
+         set (failures, last_failure_at, locked_until) = (
+               select n.failures, w.now, ${lockedUntil('n.failures')}
+                 from wanted w,
+              lateral (select case when f.last_failure_at <= w.now - make_interval(secs => w.reset) then 1
+                                   else f.failures + 1 end as failures) n
+                where w.realm = f.realm and w.digest = f.username_digest)
+       where f.locked_until is null or f.locked_until <= excluded.last_failure_at
+      returning f.realm, f.username_digest as digest`,
     values: [
-      realm,
-      usernameDigest(username),
-      now,
-      settings.maxFailures,
-      settings.waitIncrementSeconds,
-      settings.maxWaitSeconds,
-      settings.failureResetSeconds,
+      attempts.map(({ realm }) => realm),
+      attempts.map(({ digest }) => digest),
+      attempts.map(({ now }) => now),
+      attempts.map(({ settings }) => settings.maxFailures),
+      attempts.map(({ settings }) => settings.waitIncrementSeconds),
+      attempts.map(({ settings }) => settings.maxWaitSeconds),
+      attempts.map(({ settings }) => settings.failureResetSeconds),
     ],
   })
-  return { locked: rowCount === 0 }
+  const counted = new Set(rows.map(loginAttemptKey))
+  return attempts.map((attempt) => !counted.has(loginAttemptKey(attempt)))
+}
+
+/** Attempts with the same key are of one name. */
+export function loginAttemptKey({ realm, digest }: Pick<LoginAttempt, 'realm' | 'digest'>): string {
+  return `${realm} ${digest.toString('base64')}`
 }
 
 /** A successful login removes its own failure and all before it. */

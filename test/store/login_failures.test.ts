@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { clearLoginFailures, countLoginAttempt, sweepLoginFailures } from '../../store/sessions/login_failures.ts'
+import { clearLoginFailures, countLoginAttempts, sweepLoginFailures } from '../../store/sessions/login_failures.ts'
+import { usernameDigest } from '../../store/username.ts'
 import { realmRow } from '../support/rows.ts'
 import { describeOnEveryVersion } from './every_version.ts'
 
@@ -14,8 +15,13 @@ const start = new Date('2030-01-01T00:00:00.000Z')
 const after = (seconds: number): Date => new Date(start.getTime() + seconds * 1000)
 
 describeOnEveryVersion('login failures', (database) => {
-  const attempt = async (name: string, seconds: number, realm = 'acme'): Promise<boolean> =>
-    (await countLoginAttempt(database().pool, realm, name, settings, after(seconds))).locked
+  const attempts = (names: string[], seconds: number, realm = 'acme'): Promise<boolean[]> =>
+    countLoginAttempts(
+      database().pool,
+      names.map((name) => ({ realm, digest: usernameDigest(name), settings, now: after(seconds) })),
+    )
+  const attempt = async (name: string, seconds: number, realm = 'acme'): Promise<boolean | undefined> =>
+    (await attempts([name], seconds, realm))[0]
 
   it('locks at every third failure, for longer each time, never beyond the cap', async () => {
     const steps: [number, boolean][] = [
@@ -40,6 +46,19 @@ describeOnEveryVersion('login failures', (database) => {
     for (const name of ['Ａlice', 'ALICE', ' alice ']) expect(await attempt(name, 0)).toBe(false)
     expect(await attempt('alice', 1)).toBe(true)
     expect(await attempt('alice', 1, 'other')).toBe(false)
+  })
+
+  it('counts many names in one statement, each by itself', async () => {
+    for (const second of [0, 1, 2]) expect(await attempts(['zoe', 'yan'], second)).toEqual([false, false])
+    await clearLoginFailures(database().pool, 'acme', 'yan')
+    expect(await attempts(['xia', 'yan', 'zoe'], 3)).toEqual([false, false, true])
+  })
+
+  it('does not deadlock when statements name the same names in other orders', async () => {
+    const names = Array.from({ length: 50 }, (_, at) => `crowd-${at}`)
+    const racing = Array.from({ length: 10 }, (_, at) => attempts(at % 2 === 0 ? names : names.toReversed(), 0))
+    const results = await Promise.all(racing)
+    expect(results.flat().filter((locked) => !locked)).toHaveLength(3 * names.length)
   })
 
   it('forgets after a success', async () => {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { usernameDigest } from '../../../store/username.ts'
 import type { UserRow } from '../../../store/users.ts'
 import { addAcme, ALICE, SHOP_SECRET, startServer } from '../../support/server.ts'
 import type { TestServer } from '../../support/server.ts'
@@ -245,6 +246,35 @@ describe('row 24: more logins than can be hashed', () => {
     expect(judged.length).toBeGreaterThan(0)
     expect(judged.length + refused.length).toBe(50)
   })
+})
+
+test('attempts on one name wait for its counter with few connections, and others are served', async () => {
+  const { body: tokens } = await server.token(ALICE)
+  const { pool } = server.database
+  await failTimes('crowded', 1)
+  const other = await pool.connect()
+  onTestFinished(() => other.release(true))
+  await other.query('begin')
+  // As a server does that counts the same name.
+  const { rowCount } = await other.query('update login_failures set failures = failures where username_digest = $1', [
+    usernameDigest('crowded'),
+  ])
+  expect(rowCount).toBe(1)
+  const attempts = Array.from({ length: 30 }, () => login('crowded', 'wrong'))
+  const waiting = async (): Promise<number> => {
+    const { rows } = await pool.query(
+      `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    )
+    return rows[0].count
+  }
+  await expect.poll(waiting, SOON).toBeGreaterThan(0)
+  const headers = { authorization: `Bearer ${tokens.access_token}` }
+  for (let request = 0; request < 5; request++) {
+    expect(await server.request('userinfo', { headers })).toMatchObject({ status: 200 })
+  }
+  expect(await waiting()).toBeGreaterThan(0)
+  await other.query('commit')
+  for (const answer of await Promise.all(attempts)) expect(answer).toMatchObject(badCredentials)
 })
 
 describe('a hash with other parameters than the realm’s', () => {
