@@ -53,6 +53,7 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
   let draining = false
   const causes = new Map<string, string>()
   const runShared = sharedChecks(() => runChecks(options, causes))
+  const metrics = sharedMetrics(options.registry)
   const readiness = async (): Promise<Readiness> => (draining ? SHUTTING_DOWN : runShared())
 
   const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
@@ -65,7 +66,7 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
       answer(response, result.ready ? 200 : 503, 'application/json', body)
     },
     async '/metrics'(response) {
-      answer(response, 200, options.registry.contentType, await options.registry.metrics())
+      answer(response, 200, options.registry.contentType, await metrics())
     },
   }
 
@@ -111,6 +112,27 @@ function sharedChecks(run: () => Promise<Readiness>): () => Promise<Readiness> {
       running = undefined
     })
     return running
+  }
+}
+
+/** A tenth of the time at most is spent on metrics: any pod may ask for them without a pause. */
+const METRICS_PAUSE = 9
+
+/** Collecting takes longer with each resource of the operator. For a while afterwards callers get the same text. */
+function sharedMetrics(registry: Registry): () => Promise<string> {
+  let latest: Promise<string> | undefined
+  let freshUntil = 0
+  return () => {
+    if (latest && performance.now() < freshUntil) return latest
+    const begun = performance.now()
+    const end = (): void => {
+      const now = performance.now()
+      freshUntil = now + METRICS_PAUSE * (now - begun)
+    }
+    freshUntil = Number.POSITIVE_INFINITY
+    latest = registry.metrics()
+    latest.then(end, end)
+    return latest
   }
 }
 

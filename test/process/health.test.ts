@@ -1,6 +1,6 @@
 import { connect, createServer } from 'node:net'
 import { pino } from 'pino'
-import { Counter, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { afterEach, expect, test } from 'vitest'
 import { serveHealth } from '../../process/health.ts'
 import type { Health, ReadinessCheck } from '../../process/health.ts'
@@ -120,6 +120,20 @@ test('/metrics shows the registry', async () => {
   new Counter({ name: 'logins_total', help: 'Logins', registers: [registry] }).inc(3)
   const { base } = await start([passing], { registry })
   expect(await (await fetch(`${base}/metrics`)).text()).toContain('logins_total 3')
+})
+
+test('/metrics is not collected for each of many callers', async () => {
+  let collected = 0
+  const registry = new Registry()
+  const collect = async () => {
+    collected += 1
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+  new Gauge({ name: 'resources', help: 'Resources', registers: [registry], collect })
+  const { base } = await start([passing], { registry })
+  await Promise.all(Array.from({ length: 20 }, () => fetch(`${base}/metrics`)))
+  expect(await (await fetch(`${base}/metrics`)).text()).toContain('resources 0')
+  expect(collected).toBeLessThan(5)
 })
 
 test.for([
