@@ -47,3 +47,11 @@ test('refuses bytes that are not UTF-8, and a byte order mark', () => {
   expect(() => parseStrictJsonBytes(Buffer.from('\ufeff{}'), 5)).toThrow('not valid JSON')
   expect(parseStrictJsonBytes(Buffer.from('{"ž":1}'), 5)).toEqual({ ž: 1 })
 })
+
+test('refuses more values than allowed before it parses them, and counts none in texts', () => {
+  expect(parseStrictJson('{"a":[1,2],"b":",,,[[{{"}', 5, 4)).toEqual({ a: [1, 2], b: ',,,[[{{' })
+  for (const text of ['{"a":[1,2],"b":3}', '[1,2,3,4', '[[[[', '{"a\\",":1,"b":[{}', '[,,,"']) {
+    expect(() => parseStrictJson(text, 5, 3)).toThrow(/^more than 3 values$/)
+  }
+  for (const text of ['"', '"\\', '["a']) expect(() => parseStrictJson(text, 5, 3)).toThrow('not valid JSON')
+})

@@ -129,7 +129,7 @@ test('/metrics is not collected for each of many callers', async () => {
     collected += 1
     await new Promise((resolve) => setTimeout(resolve, 300))
   }
-  new Gauge({ name: 'resources', help: 'Resources', registers: [registry], collect })
+  registry.registerMetric(new Gauge({ name: 'resources', help: 'Resources', registers: [], collect }))
   const { base } = await start([passing], { registry })
   await Promise.all(Array.from({ length: 20 }, () => fetch(`${base}/metrics`)))
   expect(await (await fetch(`${base}/metrics`)).text()).toContain('resources 0')

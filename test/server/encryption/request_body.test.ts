@@ -48,12 +48,19 @@ describe('row 58: refused bodies', () => {
     ['__proto__ within an ignored member', '{"field":"a","value":"x","more":{"__proto__":1}}'],
     ['depth 9', nested(9)],
     ['depth 10,000', nested(10_000)],
+    ['a list of 100,000 numbers', `{"field":"f","value":"x","x":[${'1,'.repeat(100_000)}1]}`],
+    ['100,000 members', `{${Array.from({ length: 100_000 }, (_, at) => `"${at}":1`).join(',')}}`],
     ['items and field', '{"items":[{}],"field":"a"}'],
     ['items that are no list', '{"items":{"0":{}}}'],
     ['items null', '{"items":null}'],
     ['no items', '{"items":[]}'],
   ])('%s', ([, json]) => {
     expect(refusal(json)).toMatchObject({ status: 400, error: 'invalid_request' })
+  })
+
+  test('a value of a million commas is one value', () => {
+    const item = { field: 'f', value: ','.repeat(1_000_000) }
+    expect(readRequestBody(JSON.stringify(item))).toEqual({ batch: false, item })
   })
 
   test('depth 8 is not too deep', () => {
