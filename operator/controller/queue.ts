@@ -1,10 +1,12 @@
 import { backoffMillis } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
+import { fairLane } from './fair_lane.ts'
+import type { FairLane } from './fair_lane.ts'
 
 /** Where a key waits: `front` for a resource that just changed, `back` for one that is reconciled again without a change. */
 export type Lane = 'front' | 'back'
 
-/** Keys to work on. A key is in one worker at a time, and is queued at most once. */
+/** Keys to work on, of the namespaces in turn. A key is in one worker at a time, and is queued at most once. */
 export interface WorkQueue {
   /** Queues a key. A key that is in a worker is worked on once more afterwards. */
   add: (key: string, lane?: Lane) => void
@@ -59,8 +61,7 @@ const BACK_SHARE = 4
 
 export function createQueue(options: QueueOptions): WorkQueue {
   const { workers, work, isOutage = () => false, onFailure = () => {}, clock, random } = options
-  // A Map keeps its order: each lane is a FIFO of keys with the time since when they wait.
-  const lanes: Record<Lane, Map<string, number>> = { front: new Map(), back: new Map() }
+  const lanes: Record<Lane, FairLane> = { front: fairLane(), back: fairLane() }
   const waiting = new Map<string, { due: number; cancel: () => void }>()
   const running = new Map<string, { again: Lane | undefined }>()
   const failures = new Map<string, number>()
@@ -80,9 +81,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
     }
     stopWaiting(key)
     if (lanes.front.has(key) || lanes[lane].has(key)) return
-    const since = lanes.back.get(key) ?? clock.now()
-    lanes.back.delete(key)
-    lanes[lane].set(key, since)
+    lanes[lane].add(key, lanes.back.remove(key) ?? clock.now())
     start()
   }
 
@@ -117,9 +116,8 @@ export function createQueue(options: QueueOptions): WorkQueue {
   function next(): string | undefined {
     const order: Lane[] = starts % BACK_SHARE === BACK_SHARE - 1 ? ['back', 'front'] : ['front', 'back']
     for (const lane of order) {
-      const [key] = lanes[lane].keys()
+      const key = lanes[lane].take()
       if (key === undefined) continue
-      lanes[lane].delete(key)
       starts += 1
       return key
     }
@@ -174,9 +172,9 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 
   function stats(): QueueStats {
-    const oldest = Math.min(...Object.values(lanes).flatMap((lane) => [...lane.values()].slice(0, 1)))
+    const oldest = Math.min(lanes.front.oldest(), lanes.back.oldest())
     return {
-      ready: lanes.front.size + lanes.back.size,
+      ready: lanes.front.size() + lanes.back.size(),
       waiting: waiting.size,
       running: running.size,
       retries,

@@ -66,6 +66,41 @@ describe('the work queue', () => {
     expect(queue.stats()).toMatchObject({ running: 2, ready: 1 })
   })
 
+  test('takes the namespaces in turn, so that a storm in one delays no other', async () => {
+    const { queue, clock, log, slow, open } = queueUnderTest()
+    slow.add('first')
+    queue.add('first')
+    for (let n = 0; n < 1_000; n++) queue.add(`storm/${n}`)
+    for (const key of ['shop/a', 'shop/b', 'bank/a']) queue.add(key)
+    open.get('first')?.()
+    await clock.pass(0)
+    const keys = log.map((entry) => entry.split('@')[0])
+    expect(keys.slice(0, 7)).toEqual(['first', 'storm/0', 'shop/a', 'bank/a', 'storm/1', 'shop/b', 'storm/2'])
+    expect(keys).toHaveLength(1_004)
+  })
+
+  test('a namespace that comes back after a while waits no longer than others', async () => {
+    const { queue, clock, log, slow, open } = queueUnderTest()
+    slow.add('first')
+    queue.add('first')
+    for (let n = 0; n < 3; n++) queue.add(`storm/${n}`, 'back')
+    queue.add('shop/a', 'back')
+    queue.add('shop/a', 'front')
+    open.get('first')?.()
+    await clock.pass(0)
+    queue.add('shop/a', 'back')
+    await clock.pass(0)
+    expect(log.map((entry) => entry.split('@')[0])).toEqual([
+      'first',
+      'shop/a',
+      'storm/0',
+      'storm/1',
+      'storm/2',
+      'shop/a',
+    ])
+    expect(queue.stats()).toMatchObject({ ready: 0, oldestMillis: 0 })
+  })
+
   test('retries a failing key with doubling, capped backoff, and resets it on success', async () => {
     const { queue, clock, log, failing } = queueUnderTest()
     failing.set('a', new Error('no'))
