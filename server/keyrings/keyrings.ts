@@ -21,7 +21,7 @@ export interface Keyrings {
   fingerprints: () => Record<string, string[]>
   /** Realms whose present keyring is refused, and the reason. */
   refused: () => { realm: string; reason: string }[]
-  /** True once the keyring of every followed realm is loaded or refused for its content. */
+  /** True once the keyring of every realm that was followed at first is loaded or refused for its content. */
   isSettled: () => boolean
   close(): void
 }
@@ -44,6 +44,8 @@ interface Followed {
   /** The last good keyring. */
   current: LoadedKeyring | undefined
   refusal: string | undefined
+  /** Followed since the start. A server stays ready for all realms while one that was added later has no keyring yet. */
+  isAwaited: boolean
   /** False while a reading could not be checked because PostgreSQL did not answer. */
   isChecked: boolean
   /** Readings are checked one after another, the latest last. */
@@ -56,6 +58,7 @@ interface Followed {
  */
 export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOptions): Keyrings {
   const followed = new Map<string, Followed>()
+  let hasFollowed = false
 
   function start({ realm, keyringNamespace: namespace, keyringName: name }: RealmRow, secret: string): Followed {
     const one: Followed = {
@@ -66,6 +69,7 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
       // After a move to another Secret, the former keys stay until that one is read.
       current: followed.get(realm)?.current,
       refusal: undefined,
+      isAwaited: !hasFollowed,
       isChecked: false,
       checking: undefined,
     }
@@ -147,6 +151,7 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
         present?.stop()
         followed.set(row.realm, start(row, secret))
       }
+      hasFollowed = true
     },
     get(realm) {
       const current = followed.get(realm)?.current
@@ -168,7 +173,8 @@ export function createKeyrings({ source, pool, now, log, onLoaded }: KeyringsOpt
       [...followed.values()].flatMap(({ realm, refusal }) =>
         refusal === undefined ? [] : [{ realm, reason: refusal }],
       ),
-    isSettled: () => [...followed.values()].every(({ current, isChecked }) => current || isChecked),
+    isSettled: () =>
+      [...followed.values()].every(({ isAwaited, current, isChecked }) => !isAwaited || current || isChecked),
     close() {
       for (const one of followed.values()) one.stop()
       source.close()

@@ -1,5 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createLog } from '../../../process/log.ts'
+import type { KeyringReading } from '../../../server/keyrings/keyring_source.ts'
+import { createKeyrings } from '../../../server/keyrings/keyrings.ts'
 import { listKeyVersions } from '../../../store/key_versions.ts'
 import { acceptKeyLoss } from '../../../store/keyring_records.ts'
 import { generateEncryptionKey, generateSigningKey } from '../../../keyring/generate.ts'
@@ -11,6 +14,7 @@ import { testDatabase } from '../../support/postgres.ts'
 import { realmKeyring } from '../../support/realm_keyring.ts'
 import { ALICE, ALICE_PASSWORD, SHOP_SECRET, startServer } from '../../support/server.ts'
 import type { TestServer } from '../../support/server.ts'
+import { realmRow } from '../../support/rows.ts'
 import { headerOf, verifiesByJwks } from '../../support/tokens.ts'
 import { keyringSecret } from '../../support/world.ts'
 
@@ -218,4 +222,36 @@ test('a replica records the keys that it holds, and removes its record when it s
   await other.stop()
   expect(await listLiveReplicas(database.pool, new Date())).toEqual([])
   await database.drop()
+})
+
+test('a server waits for the keyrings of its first realms, and not for those of realms that are added later', async () => {
+  const database = await testDatabase()
+  const readings = new Map<string, (reading: KeyringReading) => void>()
+  const keyrings = createKeyrings({
+    source: {
+      watch({ name }, onReading) {
+        readings.set(name, onReading)
+        return () => {}
+      },
+      close: () => {},
+    },
+    pool: database.pool,
+    now: () => new Date(),
+    log: createLog({ name: 'server', level: 'error' }),
+    onLoaded: () => {},
+  })
+  onTestFinished(async () => {
+    keyrings.close()
+    await database.drop()
+  })
+  const first = realmRow({ realm: 'first', keyringName: 'first' })
+  const added = realmRow({ realm: 'added', keyringName: 'added' })
+  keyrings.follow([first])
+  expect(keyrings.isSettled()).toBe(false)
+  readings.get('first')!({ outcome: 'absent' })
+  await eventually(async () => expect(keyrings.isSettled()).toBe(true))
+  // The API server has not answered yet.
+  keyrings.follow([first, added])
+  expect(keyrings.isSettled()).toBe(true)
+  expect(() => keyrings.get('added')).toThrow('not loaded')
 })
