@@ -17,6 +17,8 @@ export interface ApiRequest {
   /** Of the body; default `application/json`. */
   contentType?: string
   accept?: string
+  /** Bound of the answer; default that of the client. Beyond it, the call rejects with AnswerTooLarge. */
+  maxBodyBytes?: number
   signal?: AbortSignal
 }
 
@@ -59,7 +61,7 @@ export const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=me
 export const APPLY_PATCH = 'application/apply-patch+yaml'
 
 const TIMEOUT_MILLIS = 30_000
-/** A page of a list holds 250 objects of up to 1.5 MB each, but never in practice. */
+/** Only a whole list is ever so long. `listAll` bounds a page. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024
 const IDLE_MILLIS = 60_000
 /** Least time between two reloads of the access, by cause. */
@@ -150,8 +152,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     const response = await call(request, verb)
     const cancel = clock.after(timeoutMillis, () => response.destroy(lateAnswer()))
     try {
-      return JSON.parse(await readBody(response, maxBodyBytes))
+      return JSON.parse(await readBody(response, request.maxBodyBytes ?? maxBodyBytes))
     } catch (error) {
+      if (error instanceof AnswerTooLarge) throw error
       throw unreachable(nameOf(request), error)
     } finally {
       cancel()
@@ -196,6 +199,13 @@ function agentPair(options: https.AgentOptions): { http: http.Agent; https: http
   return { http: new http.Agent(options), https: new https.Agent(options) }
 }
 
+/** The answer was not read to its end. */
+export class AnswerTooLarge extends ApiError {
+  constructor(maxBytes: number) {
+    super(`the answer is longer than ${maxBytes} bytes`, { status: 0, reason: 'TooLarge' })
+  }
+}
+
 /** The API server had closed an idle connection before the call arrived. */
 class StaleConnection extends ApiError {
   constructor(call: string, cause: Error) {
@@ -223,7 +233,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
   let length = 0
   for await (const chunk of response) {
     length += chunk.length
-    if (length > maxBytes) throw new Error(`the answer is longer than ${maxBytes} bytes`)
+    if (length > maxBytes) throw new AnswerTooLarge(maxBytes)
     chunks.push(chunk)
   }
   if (!response.complete) throw new Error('the answer broke off')

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { API_VERSION } from '../../../crds/group.ts'
+import { API_VERSION, GROUP } from '../../../crds/group.ts'
 import type { ApiObject, FieldSet, ManagedFields } from '../../../kubernetes/api_object.ts'
 import type { Kind, Resource } from '../resource.ts'
 import { FIELD_MANAGER } from './api_names.ts'
@@ -19,15 +19,22 @@ export interface OwnedStatus {
 /** An object without `managedFields`, reduced to the operator's share of them. */
 type Trimmed = ApiObject & { owned?: OwnedStatus }
 
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
-
-/** Drops the record of the object's authors, which is two thirds of the memory of an object that was applied. */
+/**
+ * Drops the metadata that is not for the operator: annotations, labels, owners and the record of authors. An author may
+ * fill 1.5 MB of each object with it, and the operator holds every object.
+ */
 export function trimmed({ metadata, ...object }: Trimmed): Trimmed {
-  const { managedFields, annotations, ...rest } = metadata
-  const { [LAST_APPLIED]: _, ...others } = annotations ?? {}
+  const { managedFields, annotations = {}, labels, ownerReferences: _, ...rest } = metadata
+  const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${GROUP}/`))
+  // Realms select namespaces, which are in no namespace, by their labels.
+  const isSelected = metadata.namespace === undefined && labels !== undefined
   return {
     ...object,
-    metadata: { ...rest, ...(Object.keys(others).length > 0 && { annotations: others }) },
+    metadata: {
+      ...rest,
+      ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
+      ...(isSelected && { labels }),
+    },
     owned: object.owned ?? ownedStatus(managedFields),
   }
 }
@@ -35,12 +42,11 @@ export function trimmed({ metadata, ...object }: Trimmed): Trimmed {
 /** Reduces an object to what the operator holds of it. */
 export function receive(kind: Kind, object: ApiObject): Received {
   const { metadata, owned = NOTHING_OWNED, spec = {}, status } = trimmed(object)
-  const { ownerReferences: _, ...rest } = metadata
   const { namespace = '', generation = 0 } = metadata
   const resource: Resource = {
     apiVersion: API_VERSION,
     kind,
-    metadata: { ...rest, namespace, generation },
+    metadata: { ...metadata, namespace, generation },
     spec,
     ...(typeof status === 'object' && status !== null && { status }),
   }

@@ -54,13 +54,20 @@ describe('resources of a cluster', () => {
   }
 
   describe('held objects', () => {
-    test('contain neither managed fields nor the last configuration that kubectl applied', async () => {
+    test('contain of the metadata only what is for the operator: an author may fill 1.5 MB with the rest', async () => {
       const world = await clusterWorld(plane)
       const manifest = user('alice')
-      manifest.metadata.annotations = { note: 'kept', 'kubectl.kubernetes.io/last-applied-configuration': '{"a":1}' }
+      const annotations = {
+        note: 'x'.repeat(200_000),
+        'realmkeeper.io/paused': 'false',
+        'kubectl.kubernetes.io/last-applied-configuration': '{"a":1}',
+      }
+      Object.assign(manifest.metadata, { annotations, labels: { team: 'a' } })
       await received(world, manifest)
-      expect(world.source().get(alice)?.metadata).not.toHaveProperty('managedFields')
-      expect(world.source().get(alice)?.metadata.annotations).toEqual({ note: 'kept' })
+      const { metadata } = world.source().get(alice)!
+      expect(metadata).not.toHaveProperty('managedFields')
+      expect(metadata).not.toHaveProperty('labels')
+      expect(metadata.annotations).toEqual({ 'realmkeeper.io/paused': 'false' })
     })
 
     test('row 122: three thousand objects are listed in pages, and all are held', async () => {
