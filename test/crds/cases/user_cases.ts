@@ -1,6 +1,9 @@
 import { commonInvalid, condition, realmRefInvalid, realmRefUpdates, written } from './case.ts'
 import type { KindCases } from './case.ts'
 
+/** The longest values of an attribute. */
+const values = (count: number): string[] => Array.from({ length: count }, () => 'v'.repeat(1_024))
+
 export const userCases: KindCases = {
   kind: 'User',
   smallest: () => written('User', 'alice', { realmRef: { name: 'shop' }, username: 'alice' }),
@@ -23,6 +26,10 @@ export const userCases: KindCases = {
       { observedGeneration: 1, subject: 'alice-0001', conditions: [{ ...condition }] },
     ),
   alsoValid: [
+    {
+      name: 'attributes that have 32768 characters together, and one without a value',
+      change: (o) => (o.spec.attributes = { a: values(16), b: values(16), c: [] }),
+    },
     { name: 'a user called admin', change: (o) => (o.spec.username = 'admin') },
     { name: 'an address as name', change: (o) => (o.spec.username = 'alice@example.com') },
   ],
@@ -95,6 +102,12 @@ export const userCases: KindCases = {
       breakIt: (o) => (o.spec.attributes = { 'a b': [] }),
       path: 'spec.attributes',
       message: /the name of an attribute/,
+    },
+    {
+      name: 'attributes that are too long together',
+      breakIt: (o) => (o.spec.attributes = { a: values(17), b: values(16) }),
+      path: 'spec.attributes',
+      message: /at most 32768 characters together/,
     },
     {
       name: 'an attribute named __proto__',
