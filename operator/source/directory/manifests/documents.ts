@@ -23,6 +23,9 @@ export interface ParsedText {
   problems: (Position & { message: string })[]
 }
 
+/** Parsing takes minutes and gigabytes for a document of 50 MiB, and no API server stores an object over 1.5 MiB. */
+const MAX_DOCUMENT_LENGTH = 4 * 1024 * 1024
+
 // prettyErrors puts lines of the file into messages, and the file may hold a Secret.
 export const YAML_OPTIONS = { prettyErrors: false, merge: true, logLevel: 'silent' } as const
 
@@ -101,6 +104,10 @@ function parsePart(
   const at = (offset: number, message: string) => {
     const { line, col } = lines.linePos(offset)
     problems.push({ line: firstLine + Math.max(line, 1) - 1, column: Math.max(col, 1), message })
+  }
+  if (part.length > MAX_DOCUMENT_LENGTH) {
+    at(0, `over ${MAX_DOCUMENT_LENGTH >> 20} MiB without a line "---"; split it`)
+    return { values, problems }
   }
 
   try {

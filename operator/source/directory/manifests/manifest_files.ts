@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import type { BigIntStats, Dirent } from 'node:fs'
 import { join } from 'node:path'
 import { parseDocuments } from './documents.ts'
@@ -19,7 +19,7 @@ export interface FilesReading {
   files: ManifestFile[]
   /** Every folder to watch, the directory itself (an empty path) first. */
   folders: string[]
-  /** Folders that cannot be listed. */
+  /** Folders that cannot be listed, and files that cannot be found. */
   problems: { path: string; message: string }[]
   /** True when anything differs from the reading before. */
   changed: boolean
@@ -67,6 +67,16 @@ export function manifestFiles(directory: string): { read(): Promise<FilesReading
     reading.changed = true
   }
 
+  /** Undefined for a file that is gone, and for one that is a problem, such as a link that leads to itself. */
+  function statOf(path: string, problems: FilesReading['problems']): BigIntStats | undefined {
+    try {
+      return statSync(join(directory, path), { bigint: true, throwIfNoEntry: false })
+    } catch (error) {
+      problems.push({ path, message: `cannot be read (${errorCode(error)})` })
+      return undefined
+    }
+  }
+
   return {
     async read() {
       const { paths, folders, problems } = listFiles(directory)
@@ -74,7 +84,7 @@ export function manifestFiles(directory: string): { read(): Promise<FilesReading
       const present = new Map<string, KnownFile>()
 
       // All stats before any read: a reading that has the second of two written files also has the first.
-      const stats = paths.map((path) => statSync(join(directory, path), { bigint: true, throwIfNoEntry: false }))
+      const stats = paths.map((path) => statOf(path, problems))
       for (const [index, path] of paths.entries()) {
         const stat = stats[index]
         if (!stat?.isFile()) continue
@@ -112,9 +122,13 @@ async function readManifest(directory: string, path: string, entry: KnownFile): 
 export function readText(file: string): { text: string; problem?: undefined } | { problem: string } {
   let descriptor: number | undefined
   try {
-    descriptor = openSync(file, 'r')
-    if (fstatSync(descriptor).size > MAX_FILE_BYTES) return { problem: `over ${MAX_FILE_BYTES >> 20} MiB; split it` }
-    const bytes = readFileSync(descriptor)
+    // Without waiting for the other end of a pipe that has taken the place of the file meanwhile.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    const stat = fstatSync(descriptor)
+    if (!stat.isFile()) return { problem: 'not a regular file' }
+    if (stat.size > MAX_FILE_BYTES) return { problem: `over ${MAX_FILE_BYTES >> 20} MiB; split it` }
+    // Files of the system have no size; they may have no end, or one that the reader waits for.
+    const bytes = stat.size === 0 ? Buffer.alloc(0) : readFileSync(descriptor)
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
   } catch (error) {
     if (error instanceof TypeError) return { problem: 'not UTF-8 text; save it as UTF-8' }

@@ -1,7 +1,8 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { parseDocuments } from '../../../../operator/source/directory/manifests/documents.ts'
 import { key, secret, user } from '../conformance.ts'
 import type { Manifest } from '../conformance.ts'
 import { directoryWorld } from './world.ts'
@@ -240,4 +241,21 @@ test('row 67: no problem contains a Secret', async () => {
   await world.eventually(() => world.reported.length >= texts.length - 2)
   await world.fence()
   expect(JSON.stringify([world.reported, world.source().problems()])).not.toContain(canary)
+})
+
+test('a document that no API server would store is not parsed', async () => {
+  const lines = (count: number) => 'apiVersion: v1\n' + Array.from({ length: count }, (_, at) => `k${at}: v\n`).join('')
+  const { problems } = await parseDocuments(`a: b\n---\n${lines(500_000)}`, new Map())
+  expect(problems).toEqual([{ line: 2, column: 1, message: 'over 4 MiB without a line "---"; split it' }])
+  const many = await parseDocuments(`---\n${lines(1_000)}`.repeat(600), new Map())
+  expect([many.problems, many.documents.length]).toEqual([[], 600])
+})
+
+test('a link that leads to itself is reported, and the other files are read', async () => {
+  const world = await worldWithTwoUsers()
+  symlinkSync('self.yaml', join(world.directory, 'self.yaml'))
+  await world.apply(user('carol'))
+  await world.eventually(() => world.source().get(key('User', 'carol')))
+  await world.eventually(() => world.reported.length > 0)
+  expect(world.reported.join('\n')).toMatch(/self\.yaml: cannot be read \(ELOOP\)/)
 })

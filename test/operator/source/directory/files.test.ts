@@ -1,7 +1,11 @@
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
+import { readText } from '../../../../operator/source/directory/manifests/manifest_files.ts'
 import { key, secret, user } from '../conformance.ts'
 import type { Manifest } from '../conformance.ts'
 import { directoryWorld } from './world.ts'
@@ -237,4 +241,16 @@ test('the source writes nothing into the directory', async () => {
   await world.source().setFinalizer(alice, first, true)
   await world.fence()
   expect(readFileSync(join(world.directory, 'alice.yaml'), 'utf8')).toBe(text)
+})
+
+test('what is no file of a certain size is not waited for: a pipe, and a file of the system without an end', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'realmkeeper-pipes-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const pipe = join(folder, 'pipe.yaml')
+  execFileSync('mkfifo', [pipe])
+  expect(readText(pipe)).toEqual({ problem: 'not a regular file' })
+  writeFileSync(join(folder, 'empty.yaml'), '')
+  expect(readText(join(folder, 'empty.yaml'))).toEqual({ text: '' })
+  // Root reads the log of the kernel from it, and waits for its next line.
+  if (existsSync('/proc/kmsg') && process.getuid?.() === 0) expect(readText('/proc/kmsg')).toEqual({ text: '' })
 })
