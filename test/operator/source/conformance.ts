@@ -162,13 +162,12 @@ export const scenarios: Scenario[] = [
       world.changedKeys()
       const labelled = user('alice')
       labelled.metadata.labels = { team: 'blue' }
-      labelled.metadata.annotations = { note: 'hello' }
+      labelled.metadata.annotations = { 'realmkeeper.io/note': 'hello' }
       await world.apply(labelled)
       const after = await world.eventually(() => {
         const present = world.source().get(key('User', 'alice'))
-        return present?.metadata.labels?.['team'] === 'blue' && present
+        return present?.metadata.annotations?.['realmkeeper.io/note'] === 'hello' && present
       })
-      expect(after.metadata.annotations).toMatchObject({ note: 'hello' })
       expect(after.metadata.generation).toBe(before.metadata.generation)
       expect(after.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion)
       expect(world.changedKeys()).toContain('User/default/alice')
