@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import type { AccessSource } from './access.ts'
-import { ApiError, errorOfStatus, isStatus, unreachable } from './api_error.ts'
+import { AnswerTooLarge, ApiError, errorOfStatus, isStatus, unreachable } from './api_error.ts'
 import type { ApiList, ApiObject } from './api_object.ts'
 import type { CountCall, Verb } from './call_counter.ts'
 import type { AwaitTurn } from './call_rate.ts'
@@ -197,13 +197,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 /** A watch occupies its connection for minutes, so watches and calls do not share agents. */
 function agentPair(options: https.AgentOptions): { http: http.Agent; https: https.Agent } {
   return { http: new http.Agent(options), https: new https.Agent(options) }
-}
-
-/** The answer was not read to its end. */
-export class AnswerTooLarge extends ApiError {
-  constructor(maxBytes: number) {
-    super(`the answer is longer than ${maxBytes} bytes`, { status: 0, reason: 'TooLarge' })
-  }
 }
 
 /** The API server had closed an idle connection before the call arrived. */

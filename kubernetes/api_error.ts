@@ -27,6 +27,13 @@ export interface ApiErrorDetails {
   cause?: unknown
 }
 
+/** The answer was not read to its end. */
+export class AnswerTooLarge extends ApiError {
+  constructor(maxBytes: number) {
+    super(`the answer is longer than ${maxBytes} bytes`, { status: 0, reason: 'TooLarge' })
+  }
+}
+
 /** The error of a `metav1.Status`: the body of a refusal, or the object of an ERROR event in a watch. */
 export function errorOfStatus(call: string, httpStatus: number, body: unknown, retryAfter?: string): ApiError {
   const { code, reason, message, details } = statusOf(body)

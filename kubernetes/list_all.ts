@@ -1,6 +1,5 @@
-import { AnswerTooLarge } from './api_client.ts'
 import type { ApiClient, ApiRequest } from './api_client.ts'
-import { isStatus } from './api_error.ts'
+import { AnswerTooLarge, isStatus } from './api_error.ts'
 import type { ApiList, ApiObject } from './api_object.ts'
 
 export interface Listed {
