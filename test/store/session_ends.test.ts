@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { expect, it } from 'vitest'
-import { upsertClient } from '../../store/clients.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { deleteClient, upsertClient } from '../../store/clients.ts'
+import { inTransaction } from '../../store/db.ts'
 import type { Db } from '../../store/db.ts'
 import { deleteRealm, deleteRowsOfRealm, isBeingRemoved, listRealmRemovals, upsertRealm } from '../../store/realms.ts'
 import { findLiveSessions } from '../../store/sessions/live_sessions.ts'
@@ -8,7 +9,7 @@ import { rotateSessions } from '../../store/sessions/rotation.ts'
 import { deleteEndedSessions, endSessions, findSessionEnd } from '../../store/sessions/session_ends.ts'
 import type { SessionEnd, SessionOwner } from '../../store/sessions/session_ends.ts'
 import { startSession } from '../../store/sessions/sessions.ts'
-import { upsertUser } from '../../store/users.ts'
+import { deleteUser, upsertUser } from '../../store/users.ts'
 import { countOpenSessions, insertManySessions } from '../support/many_sessions.ts'
 import { clientRow, newSession, realmRow, userRow } from '../support/rows.ts'
 import { describeOnEveryVersion } from './every_version.ts'
@@ -29,20 +30,22 @@ describeOnEveryVersion('ends of many sessions', (database) => {
     return {
       pool,
       realm,
+      client,
+      user,
       clientId,
       subject,
       /** The id of the new session; undefined when the login is refused. */
-      login: async (): Promise<string | undefined> => {
+      login: async (db: Db = pool): Promise<string | undefined> => {
         const session = newSession(now, { realm, clientId, subject })
         const proof = { passwordSource: 'first', clientUid: client.resourceUid }
-        return (await startSession(pool, session, proof)) ? session.sid : undefined
+        return (await startSession(db, session, proof)) ? session.sid : undefined
       },
       /** Whether a check of the session, and a refresh, see that it is good. */
-      isGood: async (sid: string | undefined): Promise<[boolean, string]> => {
-        const [session] = await findLiveSessions(pool, [{ realm, sid: sid ?? '' }], now)
+      isGood: async (sid: string | undefined, db: Db = pool): Promise<[boolean, string]> => {
+        const [session] = await findLiveSessions(db, [{ realm, sid: sid ?? '' }], now)
         const rotation = { realm, sid: sid ?? '', clientId, generation: session?.generation ?? 0, now, graceSeconds: 0 }
         const next = { successorKid: 'kid', successorIdleExpiresAt: new Date(now.getTime() + 60_000) }
-        const [outcome] = await rotateSessions(pool, [{ ...rotation, ...next }])
+        const [outcome] = await rotateSessions(db, [{ ...rotation, ...next }])
         return [session?.ended === false, outcome?.outcome ?? '']
       },
     }
@@ -56,6 +59,8 @@ describeOnEveryVersion('ends of many sessions', (database) => {
   it.each(owners)('of a %s take effect at once, are worked off in batches, and spare later logins', async (_, of) => {
     const { pool, realm, clientId, subject, login, isGood } = await world()
     const before = await login()
+    const neighbour = await world()
+    const elsewhere = await neighbour.login()
     const other = await insertManySessions(pool, { realm: `${realm}-other`, clientId, subjects: [subject], count: 3 })
     await insertManySessions(pool, { realm, clientId, subjects: [subject], count: 30 })
     expect(await isGood(before)).toEqual([true, 'rotated'])
@@ -67,6 +72,7 @@ describeOnEveryVersion('ends of many sessions', (database) => {
     expect(await countOpenSessions(pool, realm)).toBe(21)
     const sids = await pool.query<{ sid: string }>('select sid from sessions where realm = $1', [realm])
     for (const { sid } of sids.rows) expect(await isGood(sid)).toEqual([false, 'ended'])
+    expect(await neighbour.isGood(elsewhere)).toEqual([true, 'rotated'])
 
     const after = await login()
     expect(await isGood(after)).toEqual([true, 'rotated'])
@@ -79,6 +85,52 @@ describeOnEveryVersion('ends of many sessions', (database) => {
     expect(await isGood(after)).toEqual([true, 'rotated'])
     expect(await countOpenSessions(pool, `${realm}-other`)).toBe(other)
   })
+
+  type World = Awaited<ReturnType<typeof world>>
+  const changes: [string, (of: World, db: Db) => Promise<unknown>][] = [
+    ['client is removed', ({ client }, db) => deleteClient(db, client.resourceUid)],
+    ['user is removed', ({ user }, db) => deleteUser(db, user.resourceUid)],
+    [
+      'user gets another password',
+      ({ realm }, db) => db.query(`update users set password_source = 'second' where realm = $1`, [realm]),
+    ],
+    ['realm is removed', ({ realm }, db) => deleteRealm(db, realm, now, 0)],
+  ]
+  it.each(changes)('attack: a login that is under way while its %s does not outlive the end', async (what, change) => {
+    const one = await world()
+    const { pool, realm, clientId, subject, login, isGood } = one
+    const client = await pool.connect()
+    onTestFinished(() => client.release())
+    await client.query('begin')
+    const underWay = await login(client)
+    expect(underWay).toBeDefined()
+
+    const owner = what.startsWith('client')
+      ? { realm, clientId }
+      : what.startsWith('user')
+        ? { realm, subject }
+        : { realm }
+    const end = inTransaction(pool, async (db) => {
+      await change(one, db)
+      return endSessions(db, owner, 'client_removed', now)
+    })
+    let hasEnded = false
+    void end.finally(() => (hasEnded = true))
+    // It waits for the login, or has missed its session.
+    await expect.poll(async () => hasEnded || (await isWaiting(pool)), { timeout: 60_000 }).toBe(true)
+    await client.query('commit')
+    await end
+    expect(await isGood(underWay)).toEqual([false, 'ended'])
+    expect(await login()).toBeUndefined()
+    await deleteRowsOfRealm(pool, realm, 10)
+  })
+
+  async function isWaiting(db: Db): Promise<boolean> {
+    const { rowCount } = await db.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rowCount !== 0
+  }
 
   it('cover a second time what began after the first', async () => {
     const { pool, realm, clientId, subject, login, isGood } = await world()
@@ -97,19 +149,35 @@ describeOnEveryVersion('ends of many sessions', (database) => {
   })
 
   it('stay until the last session is deleted, also one that another transaction holds', async () => {
-    const { pool, realm, clientId, subject, login, isGood } = await world()
-    const held = await login()
-    await insertManySessions(pool, { realm, clientId, subjects: [subject], count: 4 })
+    const { pool, realm, clientId, subject, isGood } = await world()
+    await insertManySessions(pool, { realm, clientId, subjects: [subject], count: 5 })
     const client = await pool.connect()
+    onTestFinished(() => client.release())
     await client.query('begin')
-    await client.query('select from sessions where sid = $1 for update', [held])
+    // The first one, which no batch after the last one reaches.
+    const { rows } = await client.query<{ sid: string }>(
+      'select sid from sessions where realm = $1 order by sid limit 1 for update',
+      [realm],
+    )
     await endSessions(pool, { realm, clientId }, 'client_removed', now, 2)
-    const end = await endOf(pool, realm)
-    expect(await deleteEndedSessions(pool, end, 100)).toEqual({ deleted: 2 })
+    expect(await deleteEndedSessions(pool, await endOf(pool, realm), 100)).toEqual({ deleted: 2 })
     await client.query('rollback')
-    client.release()
-    expect(await isGood(held)).toEqual([false, 'ended'])
-    expect(await deleteEndedSessions(pool, end, 100)).toEqual({ deleted: 1, total: 3 })
+    expect(await isGood(rows[0]?.sid)).toEqual([false, 'ended'])
+    expect(await deleteEndedSessions(pool, await endOf(pool, realm), 100)).toEqual({ deleted: 1, total: 3 })
+  })
+
+  it('attack: a session that is refreshed while its client is removed does not outlive the end', async () => {
+    const { pool, realm, clientId, subject, login, isGood } = await world()
+    const sid = await login()
+    await insertManySessions(pool, { realm, clientId, subjects: [subject], count: 2 })
+    const client = await pool.connect()
+    onTestFinished(() => client.release())
+    await client.query('begin')
+    expect(await isGood(sid, client)).toEqual([true, 'rotated'])
+    expect(await endSessions(pool, { realm, clientId }, 'client_removed', now)).toEqual({ ended: 2, isComplete: false })
+    await client.query('commit')
+    expect(await isGood(sid)).toEqual([false, 'ended'])
+    expect(await deleteEndedSessions(pool, await endOf(pool, realm), 100)).toEqual({ deleted: 1, total: 1 })
   })
 
   it('end the sessions of a former server, which writes no number', async () => {
