@@ -101,6 +101,25 @@ test('a watch does not continue at a resource version that a restored API server
   expect(restores()).toBe(1)
 })
 
+test('a restore is recognized also after failures that led to a list', async () => {
+  const { replaced, restores } = await reflect([end, refuse, refuse, refuse, refuse, refuse, open], {
+    // Above the first list, and below the event that followed it.
+    versions: ['5', '9', '9', '9', '9', '9', '7'],
+  })
+  await vi.waitFor(() => expect(replaced).toHaveLength(2))
+  expect(replaced[1]).toEqual({ resourceVersion: '7', isRestored: true })
+  expect(restores()).toBe(1)
+})
+
+test('an event that is older than the list leads to a list', async () => {
+  const older = (response: ServerResponse) => {
+    const event = { type: 'MODIFIED', object: { metadata: { resourceVersion: '3' } } }
+    response.write(`${JSON.stringify(event)}\n`)
+  }
+  const { lists } = await reflect([older, open], { versions: ['5'] })
+  expect(lists()).toBe(2)
+})
+
 test('a watch continues where it ended while the API server is not behind', async () => {
   const { lists, restores } = await reflect([end, end, open], { versions: ['5', '9'] })
   expect([lists(), restores()]).toEqual([1, 0])
