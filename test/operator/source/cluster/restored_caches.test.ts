@@ -84,6 +84,21 @@ describe('a list of the objects of a kind', () => {
     expect(spec()).toEqual({ enabled: true })
   })
 
+  test('of a restored etcd undoes an answer of the former history that arrived after its request', async () => {
+    const { cache, sink, spec } = users()
+    await list(sink, '900', [at('900', { enabled: false })])
+    const meanwhile = () => void cache.merge(at('950', { enabled: true }))
+    await list(sink, '800', [at('700', { enabled: false })], { isRestored: true, meanwhile })
+    expect(spec()).toEqual({ enabled: false })
+  })
+
+  test('replaces an answer that arrived after its request, and that it is newer than', async () => {
+    const { cache, sink, spec } = users()
+    await list(sink, '900', [at('900', { round: 1 })])
+    await list(sink, '940', [at('935', { round: 3 })], { meanwhile: () => void cache.merge(at('930', { round: 2 })) })
+    expect(spec()).toEqual({ round: 3 })
+  })
+
   test('undoes an answer that is older than the request, also with a higher resource version', async () => {
     const { cache, sink, spec } = users()
     await list(sink, '900', [at('900', { enabled: true })])
@@ -122,6 +137,9 @@ test('a list of the Secrets of a restored etcd replaces their versions', async (
   await list(sink, '500', [at('400')], { isRestored: true })
   expect(versions.get(alice)?.resourceVersion).toBe('400')
   expect(changed).toHaveLength(5)
+  await list(sink, '300', [], { isRestored: true })
+  expect(versions.get(alice)).toBeUndefined()
+  expect(changed).toHaveLength(6)
 })
 
 describe('the identity of a kind', () => {
@@ -152,6 +170,33 @@ describe('the identity of a kind', () => {
     answer(crd('100', 'first'))
     await refreshed
     expect(kind.current()).toBe('first')
+  })
+
+  test('follows a list of a restored etcd, also after an answer of the former history that arrived meanwhile', async () => {
+    const { kind, answer } = identity()
+    await list(kind.sink, '900', [crd('900', 'second')])
+    kind.sink.listBegins?.()
+    const refreshed = kind.refresh()
+    await Promise.resolve()
+    await Promise.resolve()
+    answer(crd('950', 'second'))
+    await refreshed
+    const takeOver = await kind.sink.replace([crd('100', 'first')], { resourceVersion: '500', isRestored: true })
+    if (takeOver) takeOver()
+    expect(kind.current()).toBe('first')
+  })
+
+  test('ignores an event that is older than an answer that arrived before', async () => {
+    const { kind, answer } = identity()
+    await list(kind.sink, '900', [crd('900', 'first')])
+    const refreshed = kind.refresh()
+    await Promise.resolve()
+    await Promise.resolve()
+    answer(crd('950', 'second'))
+    await refreshed
+    const takeOver = await kind.sink.apply([{ type: 'DELETED', object: crd('920', 'first') }])
+    if (takeOver) takeOver()
+    expect(kind.current()).toBe('second')
   })
 
   test('ignores an answer that is older than an event that arrived after its request', async () => {
