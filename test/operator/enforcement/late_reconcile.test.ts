@@ -9,6 +9,7 @@ import type { StoreAccess } from '../../../operator/rows/store_access.ts'
 import type { View } from '../../../operator/view/view.ts'
 import { listDecisions } from '../../../store/operator/decisions.ts'
 import { takeEpoch } from '../../../store/operator/epoch.ts'
+import { findGrantedRoles } from '../../../store/role_assignments.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { assignmentWith } from './memory_policies.ts'
 
@@ -129,4 +130,18 @@ test('a status that may replace a lost row waits for a check of the policies', a
   await expect(reconcile.reconcile(resource, VIEW)).rejects.toThrow(
     'the operator does not know yet whether it may trust status.granted',
   )
+})
+
+test('attack: a granted RoleAssignment that was deleted grants nothing when a restore of etcd brings it back', async () => {
+  const reconciler = roleAssignmentReconciler({ store, approvalEnforcement: () => ENFORCED })
+  const resource = assignmentWith(['ann'])
+  const { conditions, fields } = await reconciler.reconcile(resource, VIEW)
+  expect(conditions).toEqual([expect.objectContaining({ type: 'Ready', reason: 'Granted' })])
+  await reconciler.finalize(resource, VIEW)
+
+  const restored = { ...resource, status: { ...resource.status, ...fields } }
+  expect(restored.status.granted?.serving?.roles).toEqual(['reader'])
+  const after = await reconciler.reconcile(restored, VIEW)
+  expect(after.conditions).toEqual([expect.objectContaining({ type: 'Ready', reason: 'DecisionUnproven' })])
+  expect(await findGrantedRoles(store.db, 'acme', 'uid-1')).toEqual([])
 })

@@ -90,6 +90,13 @@ test.each(['proven', 'unproven', 'unknown'])(
   },
 )
 
+test('an object that was restored to a former generation and deleted there does not repeat generations', async () => {
+  await prove(BEFORE)
+  await endSpecProof(store.db, { assignmentUid: 'uid-1', generation: 1 })
+  expect(await stateOf(assignmentWith([], { generation: 2 }))).toBe('unproven')
+  expect(await stateOf(sameGeneration(['admin']))).toBe('unproven')
+})
+
 test('more objects than a batch holds, marked again after an interruption', async () => {
   const many = Array.from({ length: 2_500 }, (_, at) => assignmentWith([], { uid: `uid-${at}`, name: `name-${at}` }))
   expect(await endGap(many.slice(0, 1_700))).toBe(1_700)
