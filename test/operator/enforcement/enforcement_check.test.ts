@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { LeaderContext } from '../../../operator/enforcement/check_options.ts'
 import { enforcementCheck } from '../../../operator/enforcement/enforcement_check.ts'
 import type { EnforcementCheck } from '../../../operator/enforcement/enforcement_check.ts'
 import { HOLD_MILLIS, STALE_MILLIS } from '../../../operator/enforcement/gap.ts'
 import type { RoleAssignmentResource } from '../../../operator/view/resource_types.ts'
 import type { ShippedSet } from '../../../operator/enforcement/release/shipped_set.ts'
-import { storeAccess } from '../../../operator/rows/store_access.ts'
+import { PostgresAway, storeAccess } from '../../../operator/rows/store_access.ts'
 import { createLog } from '../../../process/log.ts'
 import { takeEpoch } from '../../../store/operator/epoch.ts'
 import { findSpecProof } from '../../../store/operator/spec_proofs.ts'
@@ -44,12 +45,21 @@ afterEach(async () => {
 async function begin({
   trustExisting = false,
   set,
-}: { trustExisting?: boolean; set?: ShippedSet } = {}): Promise<EnforcementCheck> {
+  wasRestored = () => false,
+  isAway = () => false,
+}: {
+  trustExisting?: boolean
+  set?: ShippedSet
+  wasRestored?: () => boolean
+  /** Whether a transaction fails. */
+  isAway?: () => boolean
+} = {}): Promise<EnforcementCheck> {
   const check = enforcementCheck({
     access: policies,
     required: true,
     trustExisting,
     ...(set && { set }),
+    wasRestored,
     clock: {
       now: () => time,
       after(millis, run) {
@@ -65,12 +75,17 @@ async function begin({
   checks.push(check)
   const epoch = await takeEpoch(database.pool, 'test')
   const store = storeAccess({ pool: database.pool, epoch, now: () => new Date(), auditWriter: 'operator/test' })
-  await check.begin({
-    store,
+  const leader: LeaderContext = {
+    store: {
+      ...store,
+      transaction: (work) => (isAway() ? Promise.reject(new PostgresAway('')) : store.transaction(work)),
+    },
     cached: () => cached,
     changed: () => (changes += 1),
     onDeposed: (error) => expect(error).toBe(0),
-  })
+  }
+  // As the start of a term: repeated until PostgreSQL answers.
+  await check.begin(leader).catch(() => check.begin(leader))
   return check
 }
 
@@ -208,6 +223,27 @@ test.for<[string, string[] | null, string[] | null, 'gap' | 'enforced']>([
   await pass(HOLD_MILLIS)
   expect(next.current().mode).toBe('enforced')
   expect((await findSpecProof(database.pool, 'uid-1'))?.proven).toBe(mode === 'gap' ? false : undefined)
+})
+
+/** True for the first call. */
+function once(): () => boolean {
+  let calls = 0
+  return () => ++calls === 1
+}
+
+test.for<[string, boolean]>([
+  ['a former gap', false],
+  ['a former gap, while the database is away at first,', true],
+])('attack: a request from %s that a restore of etcd brings back is unproven', async ([, isAwayAtFirst]) => {
+  const check = await enforcing()
+  await check.stop()
+  policies.assignments = [assignmentWith(['ann'])]
+  const next = await begin({ wasRestored: once(), ...(isAwayAtFirst && { isAway: once() }) })
+  expect(next.current().mode).toBe('gap')
+  await pass(HOLD_MILLIS)
+  expect(next.current().mode).toBe('enforced')
+  expect((await findSpecProof(database.pool, 'uid-1'))?.proven).toBe(false)
+  expect(await uncounted()).toEqual([UNPROVEN('ann')])
 })
 
 test('a scope that was narrow for a while is wider than what the last gap marked', async () => {
@@ -401,6 +437,17 @@ test('an upgrade is no gap for the new operator, although the former one saw pol
   const next = await begin({ set: PRESENT_SET })
   expect(next.current().mode).toBe('enforced')
   await expectNothingMarked()
+})
+
+test('attack: a restore of etcd during an upgrade is a gap', async () => {
+  const check = await formerRelease()
+  install(presentObjects())
+  await pass(60_000)
+  expect(check.current()).toMatchObject({ mode: 'gap', reason: 'PoliciesDiffer' })
+  const next = await begin({ set: PRESENT_SET, wasRestored: once() })
+  expect(next.current().mode).toBe('gap')
+  await pass(HOLD_MILLIS)
+  expect(await uncounted()).toEqual([UNPROVEN('ann')])
 })
 
 test('an upgrade is no gap for a new operator that leads before the policies are replaced', async () => {
