@@ -14,6 +14,7 @@ import { OPERATOR_SETTINGS } from '../../process/settings.ts'
 import type { OperatorConfig } from '../../process/settings.ts'
 import { createLog } from '../../process/log.ts'
 import { configFrom } from '../support/config.ts'
+import { narrowedTo } from './narrowed_source.ts'
 import { recordLogLine, recordSecrets, recordStateSecrets } from '../support/canary.ts'
 import { testDatabase } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
@@ -33,6 +34,7 @@ export interface OperatorUnderTest {
   /** Writes a file of manifests, which the operator notices. */
   write(file: string, ...documents: Manifest[]): Promise<void>
   remove(file: string): Promise<void>
+  /** With `watchNamespaces`, it receives the resources of these namespaces only, as in a cluster. */
   start(surroundings?: Partial<OperatorSurroundings>, config?: Partial<OperatorConfig>): Promise<RunningOperator>
   stop(): Promise<void>
   source(): DirectorySource
@@ -91,11 +93,12 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
         report: (problem) => problems.push(problemText(problem)),
         recordEvent: (key, event) => events.push({ ...event, name: `${key.kind}/${key.name}` }),
       })
+      const { watchNamespaces } = config
       running = await runOperator(
         { ...configOf(database.url, directory, stateDir), ...config },
         {
           now,
-          source,
+          source: watchNamespaces ? narrowedTo(source, watchNamespaces) : source,
           log: createLog({
             name: 'operator',
             level: 'debug',
