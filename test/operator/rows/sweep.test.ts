@@ -1,4 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { listIdentitiesOf } from '../../../operator/rows/list_identities.ts'
+import { createRows } from '../../../operator/rows/rows.ts'
 import { storeAccess } from '../../../operator/rows/store_access.ts'
 import { sweepRows } from '../../../operator/rows/sweep.ts'
 import type { SweepDeps } from '../../../operator/rows/sweep.ts'
@@ -7,8 +9,9 @@ import { inTransaction } from '../../../store/db.ts'
 import { takeEpoch } from '../../../store/operator/epoch.ts'
 import { upsertRealm } from '../../../store/realms.ts'
 import { replaceGrantedRoles, upsertRoleAssignment } from '../../../store/role_assignments.ts'
+import { upsertUser } from '../../../store/users.ts'
 import { testDatabase } from '../../support/postgres.ts'
-import { realmRow } from '../../support/rows.ts'
+import { realmRow, userRow } from '../../support/rows.ts'
 
 test.each(['read', 'write'])('a grant that is written just before the first %s of a sweep stays', async (moment) => {
   const database = await testDatabase()
@@ -65,4 +68,32 @@ test.each(['read', 'write'])('a grant that is written just before the first %s o
   const { rows } = await pool.query('select role, assignment_uid as uid from granted_roles')
   expect(rows).toEqual([{ role: 'reader', uid: 'new' }])
   expect(drifts).toEqual(['granted roles of uid stray: no RoleAssignment has this uid'])
+})
+
+test('rows of namespaces that are not watched do not keep a re-created kind from being known again', async () => {
+  const database = await testDatabase()
+  onTestFinished(() => database.drop())
+  const { pool } = database
+  await upsertUser(pool, userRow({ realm: 'shop', namespace: 'elsewhere' }))
+  const epoch = await takeEpoch(pool, 'test')
+  const store = storeAccess({ pool, epoch, now: () => new Date(), auditWriter: 'operator/test' })
+  const rows = createRows()
+  await rows.load(store.db)
+  let identity = 'former'
+  const source = { completeList: () => ({ identity }), list: () => [], scope: ['watched'] }
+  const identities = listIdentitiesOf({ source, store, acceptEmpty: [] })
+  await identities.load()
+  identity = 'present'
+  expect(identities.mayRemove('User', 'watched')).toBe(false)
+
+  const stay: unknown[] = []
+  const outside = {
+    report: (kind: string, reported: readonly object[]) => void (kind === 'User' && stay.push(...reported)),
+    reportWaiting: async () => {},
+  }
+  const log = createLog({ name: 'test', level: 'error' })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a sweep uses
+  await sweepRows({ source, store, rows, identities, outside, log, reportDrift: () => {} } as unknown as SweepDeps)
+  expect(stay).toEqual([expect.objectContaining({ namespace: 'elsewhere' })])
+  expect(identities.mayRemove('User', 'watched')).toBe(true)
 })
