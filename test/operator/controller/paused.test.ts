@@ -1,7 +1,9 @@
+import { mkdir, rm } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { client, namespace, password, realm, user } from '../manifests.ts'
+import { assignment, client, namespace, password, realm, user } from '../manifests.ts'
 import { eventually, operatorUnderTest } from '../operator_under_test.ts'
-import type { OperatorUnderTest } from '../operator_under_test.ts'
+import type { Manifest, OperatorUnderTest } from '../operator_under_test.ts'
+import { encryptingRealm, grantRealmAdmin, licensing } from '../realm/realm_under_test.ts'
 
 const PAUSED = { annotations: { 'realmkeeper.io/paused': 'true' } }
 
@@ -12,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => operator.end())
 
-type Kind = 'Realm' | 'Client' | 'User'
+type Kind = 'Realm' | 'Client' | 'User' | 'RoleAssignment'
 const untilPaused = (kind: Kind, name: string, status = 'True', inNamespace = 'default') =>
   eventually(() => expect(operator.condition(kind, name, 'Paused', inNamespace)?.status).toBe(status))
 
@@ -53,6 +55,23 @@ test('a resource that is paused from its beginning is not ready and has no row',
   await operator.untilReady('Client', 'web')
 })
 
+test.each<[Kind, (metadata?: object) => Manifest, string]>([
+  ['User', (metadata) => user('eve', { passwordSecretRef: undefined }, metadata), 'users'],
+  ['Client', (metadata) => client('eve', { type: 'Public' }, metadata), 'clients'],
+])('attack: a deleted %s is created again with a pause: nothing of the former one stays', async (kind, eve, table) => {
+  await operator.write('eve.yaml', eve())
+  await operator.start()
+  await operator.untilReady(kind, 'eve')
+  await operator.stop()
+  // As after the deletion of its CustomResourceDefinition: no sweep removes the row.
+  await rm(operator.stateDir, { recursive: true })
+  await mkdir(operator.stateDir)
+  await operator.write('eve.yaml', eve(PAUSED))
+  await operator.start()
+  await operator.untilReady(kind, 'eve', 'False', 'Paused')
+  expect(await operator.rows(`select name from ${table}`)).toEqual([])
+})
+
 test('a pause does not keep a User in a Realm that expels its namespace', async () => {
   const realmRef = { name: 'shop', namespace: 'default' }
   await operator.write('realm.yaml', realm('shop', { allowedNamespaces: { from: 'All' } }), namespace('team'))
@@ -66,6 +85,44 @@ test('a pause does not keep a User in a Realm that expels its namespace', async 
   await operator.write('realm.yaml', realm('shop'), namespace('team'))
   await operator.untilReady('User', 'eve', 'False', 'NamespaceNotAllowed', 'team')
   expect(await operator.rows('select username from users')).toEqual([])
+})
+
+test('a pause does not keep a Client in a Realm that expels its namespace', async () => {
+  const realmRef = { name: 'shop', namespace: 'default' }
+  const web = (metadata: object) => client('web', { type: 'Public', realmRef }, { namespace: 'team', ...metadata })
+  await operator.write('realm.yaml', realm('shop', { allowedNamespaces: { from: 'All' } }), namespace('team'))
+  await operator.write('web.yaml', web({}))
+  await operator.start()
+  await operator.untilReady('Client', 'web', 'True', undefined, 'team')
+  await operator.write('web.yaml', web(PAUSED))
+  await untilPaused('Client', 'web', 'True', 'team')
+
+  await operator.write('realm.yaml', realm('shop'), namespace('team'))
+  await operator.untilReady('Client', 'web', 'False', 'NamespaceNotAllowed', 'team')
+  expect(await operator.rows('select client_id from clients')).toEqual([])
+})
+
+test('attack: the requester pauses a RoleAssignment to keep its role: a deletion ends it, and nothing new is granted', async () => {
+  const granted = () => operator.rows('select role from granted_roles')
+  const reader = (metadata: object = {}) => {
+    const manifest = assignment('alice-reader', 'alice', ['reader'])
+    return { ...manifest, metadata: { ...manifest.metadata, ...metadata } }
+  }
+  await operator.write('realm.yaml', realm('shop', { roles: [{ name: 'reader' }] }))
+  await operator.write('alice.yaml', user('alice', { passwordSecretRef: undefined }))
+  await operator.write('reader.yaml', reader(PAUSED))
+  await operator.start()
+  await operator.untilReady('RoleAssignment', 'alice-reader', 'False', 'Paused')
+  expect(await granted()).toEqual([])
+
+  await operator.write('reader.yaml', reader())
+  await operator.untilReady('RoleAssignment', 'alice-reader')
+  expect(await granted()).toEqual([{ role: 'reader' }])
+  await operator.write('reader.yaml', reader(PAUSED))
+  await untilPaused('RoleAssignment', 'alice-reader')
+  await operator.remove('reader.yaml')
+  await eventually(() => expect(operator.find('RoleAssignment', 'alice-reader')).toBeUndefined())
+  expect(await granted()).toEqual([])
 })
 
 test('a pause does not keep an audience that another Client withdraws', async () => {
@@ -104,4 +161,36 @@ test('a paused Realm keeps its row, and its Users are reconciled', async () => {
   expect(await displayName()).toBe('One')
   await operator.write('realm.yaml', realm('shop', { displayName: 'Two' }))
   await eventually(async () => expect(await displayName()).toBe('Two'))
+})
+
+test.each<[string, () => Promise<unknown>, string]>([
+  ['license', () => operator.remove('license.yaml'), 'SecretNotFound'],
+  ['administrator', () => operator.rows('delete from granted_roles'), 'RealmAdminNotAssigned'],
+])('a paused Realm stops encrypting when its %s is gone', async (_, remove, missing) => {
+  const encryption = async () =>
+    (await operator.rows<{ encryption: { missing: string[] } }>('select encryption from realms'))[0]?.encryption.missing
+  const { file, license } = await licensing(operator)
+  await operator.write('license.yaml', await license(new Date(Date.now() + 60 * 86_400_000)))
+  await operator.write('realm.yaml', encryptingRealm())
+  await operator.start({}, { licenseKeys: file })
+  await operator.untilReady('Realm', 'shop')
+  await grantRealmAdmin(operator)
+  await operator.write('realm.yaml', encryptingRealm(undefined, { poke: '1' }))
+  await eventually(async () => expect(await encryption()).toEqual([]))
+  await operator.write('realm.yaml', encryptingRealm(undefined, PAUSED.annotations))
+  await untilPaused('Realm', 'shop')
+
+  await remove()
+  await operator.write('realm.yaml', encryptingRealm(undefined, { ...PAUSED.annotations, poke: '2' }))
+  await eventually(async () => expect(await encryption()).toContain(missing))
+})
+
+test('attack: a Realm is paused before its governance is raised, so that the name does not remember it', async () => {
+  await operator.start()
+  await operator.untilReady('Realm', 'shop')
+  await operator.write('realm.yaml', realm('shop', { identityGovernance: { enabled: true } }, PAUSED))
+  await untilPaused('Realm', 'shop')
+  const remembered = () =>
+    operator.rows(`select (governance ->> 'enabled')::boolean as enabled from realm_governance where realm = 'shop'`)
+  await eventually(async () => expect(await remembered()).toEqual([{ enabled: true }]))
 })
