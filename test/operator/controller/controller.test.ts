@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { FINALIZER } from '../../../crds/group.ts'
 import { createController } from '../../../operator/controller/controller.ts'
 import type { ControllerDeps } from '../../../operator/controller/controller.ts'
+import { PAUSED } from '../../../operator/controller/paused.ts'
 import { NotYet } from '../../../operator/view/view.ts'
 import type { Resource } from '../../../operator/source/resource.ts'
 import { createLog } from '../../../process/log.ts'
@@ -49,5 +51,51 @@ test('a resource that waited and was created again has its own time before a sta
   expect(written).toBe(0)
   await clock.pass(60_000)
   expect(written).toBeGreaterThan(0)
+  await controller.stop()
+})
+
+test('a paused resource that is being deleted is finalized when only another finalizer keeps it', async () => {
+  const clock = fakeClock()
+  const finalized: string[] = []
+  const alice = (uid: string, finalizers: string[]): Resource => ({
+    apiVersion: '',
+    kind: 'User',
+    metadata: {
+      name: 'alice',
+      namespace: 'shop',
+      uid,
+      generation: 1,
+      resourceVersion: '1',
+      creationTimestamp: '',
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      annotations: { [PAUSED]: 'true' },
+      finalizers,
+    },
+    spec: { realmRef: { name: 'shop' } },
+  })
+  let resource = alice('held', [FINALIZER, 'example.com/other'])
+  const source = { get: () => resource, writeStatus: async () => {}, setFinalizer: async () => {}, recordEvent() {} }
+  const reconciler = {
+    reconcile: () => Promise.reject(new Error('not reached')),
+    finalize: async ({ metadata }: Resource) => void finalized.push(metadata.uid),
+  }
+  const rest = {
+    log: createLog({ name: 'test', level: 'error' }),
+    clock,
+    random: () => 0,
+    now: () => new Date(),
+    enqueueUsersOf: () => {},
+    onDeposed: () => {},
+    metrics: { reconciled: () => {} },
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a deletion uses
+  const controller = createController('User', reconciler, 1, { source, view: {}, ...rest } as unknown as ControllerDeps)
+  controller.enqueue('shop/alice')
+  await clock.pass(1_000)
+  expect(finalized).toEqual([])
+  resource = alice('not held', ['example.com/other'])
+  controller.enqueue('shop/alice')
+  await clock.pass(1_000)
+  expect(finalized).toEqual(['not held'])
   await controller.stop()
 })
