@@ -68,3 +68,23 @@ test.each([
     expect(operator.condition(kind, name(left[0] ?? -1))?.status).toBe('True')
   },
 )
+
+test('row 144: an edit of a claimant of a held name wakes no Client that uses the name', async () => {
+  const USERS = 40
+  const users = Array.from({ length: USERS }, (_, n) => client(`user-${n}`, { type: 'Public', audiences: ['api'] }))
+  const claimant = (edit: number) => client('claimant', { clientId: 'api', type: 'Public', name: `Edit ${edit}` })
+  await operator.write('api.yaml', client('api', { type: 'Public' }))
+  await operator.untilReady('Client', 'api')
+  await operator.write('users.yaml', ...users)
+  await operator.untilReady('Client', `user-${USERS - 1}`)
+  await operator.write('claimant.yaml', claimant(0))
+  await operator.untilReady('Client', 'claimant', 'False', 'ClientIdTaken')
+
+  const before = await reconciles('Client')
+  for (let edit = 1; edit <= 5; edit++) {
+    await operator.write('claimant.yaml', claimant(edit))
+    await eventually(() => expect(operator.find('Client', 'claimant')?.metadata.generation).toBe(edit + 1))
+    await operator.untilReady('Client', 'claimant', 'False', 'ClientIdTaken')
+  }
+  expect((await reconciles('Client')) - before).toBeLessThan(USERS)
+})
