@@ -23,14 +23,15 @@ export function leaseClient(client: ApiClient, { namespace, name }: { namespace:
       return object && leaseOf(object)
     },
     async write(record, before) {
-      const metadata = { namespace, name, ...(before && { resourceVersion: before.resourceVersion }) }
+      // Without the uid, an update of a Lease that was deleted creates another one.
+      const metadata = { namespace, name, ...(before && { uid: before.uid, resourceVersion: before.resourceVersion }) }
       const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: record }
       try {
         if (!before) return leaseOf(await client.object({ method: 'POST', path, body }))
         return leaseOf(await client.object({ method: 'PUT', path: `${path}/${name}`, body }))
       } catch (error) {
-        // 409: changed or created by another process. 404 of an update: deleted, which the next read finds. 404 of a
-        // create means that the namespace is missing, and is an error.
+        // 409: changed, deleted or created by another process, which the next read finds. 404 of an update: deleted.
+        // 404 of a create means that the namespace is missing, and is an error.
         if (isStatus(error, 409) || (before && isStatus(error, 404))) return undefined
         throw error
       }
@@ -40,5 +41,5 @@ export function leaseClient(client: ApiClient, { namespace, name }: { namespace:
 
 function leaseOf({ metadata, spec }: ApiObject): StoredLease {
   const record: LeaseRecord = typeof spec === 'object' && spec !== null ? spec : {}
-  return { record, resourceVersion: metadata.resourceVersion }
+  return { record, uid: metadata.uid, resourceVersion: metadata.resourceVersion }
 }

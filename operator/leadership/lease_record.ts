@@ -9,6 +9,7 @@ export interface LeaseRecord {
 
 export interface StoredLease {
   record: LeaseRecord
+  uid: string
   resourceVersion: string
 }
 

@@ -56,11 +56,14 @@ describe('row 120: the leader election', () => {
     election: Election
     terms: Term[]
     leads: () => boolean
+    /** How often the Lease showed a restore of etcd. */
+    restores: () => number
   }
 
   /** A candidate. The Lease cannot tell it from a process. */
   function elect(holder: string, { as = operator, work = untilAborted }: { as?: Account; work?: Work } = {}): Elected {
     const terms: Term[] = []
+    let restores = 0
     const access = kubeconfigAccess({ file: as.kubeconfig })
     const client = createApiClient({ access, clock: processClock, timeoutMillis: 500 })
     const election = runElection(
@@ -72,6 +75,7 @@ describe('row 120: the leader election', () => {
         random: Math.random,
         log: createLog({ name: holder, level: 'info', destination: { write: () => {} } }),
         times: QUICK,
+        onRestored: () => void restores++,
       },
       async (term) => {
         terms.push(term)
@@ -82,7 +86,7 @@ describe('row 120: the leader election', () => {
       await election.stop()
       client.close()
     })
-    return { election, terms, leads: () => terms.at(-1)?.isLeading() === true }
+    return { election, terms, leads: () => terms.at(-1)?.isLeading() === true, restores: () => restores }
   }
 
   const lease = async (): Promise<LeaseRecord> => (await plane.admin.do('GET', `${LEASES}/${name}`)).spec
@@ -175,7 +179,7 @@ describe('row 120: the leader election', () => {
     await until(() => one.leads() && one.terms.length === 2)
   })
 
-  test('a Lease that is labelled by hand is renewed, one that is deleted is created again', async () => {
+  test('a Lease that is labelled by hand is renewed; one that is deleted ends the term, and is created again', async () => {
     const one = elect('one')
     await until(one.leads)
     for (let round = 0; round < 10; round++) {
@@ -185,9 +189,10 @@ describe('row 120: the leader election', () => {
       await until(async () => (await lease()).renewTime !== renewTime)
     }
     await plane.admin.do('DELETE', `${LEASES}/${name}`)
+    await until(() => one.terms[0]?.signal.aborted === true)
     await until(async () => (await plane.admin.call('GET', `${LEASES}/${name}`)).status === 200)
-    // On a machine too busy to renew in time this is another term.
     await until(one.leads)
+    expect(one.restores()).toBe(0)
   })
 
   test('a Lease with a former renewal, as after a restore of etcd, ends the term, and another one follows', async () => {
@@ -199,6 +204,7 @@ describe('row 120: the leader election', () => {
     await until(() => one.terms[0]?.signal.aborted === true)
     await until(() => one.terms.length === 2)
     await until(one.leads)
+    expect(one.restores()).toBe(1)
   })
 
   test('a Lease whose holder was changed by hand is lost', async () => {

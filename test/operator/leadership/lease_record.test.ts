@@ -10,7 +10,7 @@ const held: LeaseRecord = {
   renewTime: '2026-01-02T00:00:00.000000Z',
   leaseTransitions: 3,
 }
-const seen = (record: LeaseRecord, at = 0): Observed => ({ record, resourceVersion: '1', at })
+const seen = (record: LeaseRecord, at = 0): Observed => ({ record, uid: 'one', resourceVersion: '1', at })
 
 test('six digits, as metav1.MicroTime requires', () => {
   expect(microTime(now)).toBe('2026-01-02T03:04:05.678000Z')
