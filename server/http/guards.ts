@@ -32,14 +32,15 @@ export function checkHead({ rawHeaders, httpVersion }: Pick<IncomingMessage, 'ra
 
 /**
  * The path and the query of a request target, nothing decoded. Koa parses the target as a URL, which cuts the path at
- * `#` and takes an authority apart. The authority of an absolute target (RFC 9112 section 3.2.2) is not used.
+ * `#` and takes an authority apart. The authority of an absolute target (RFC 9112 section 3.2.2) is not used; without a
+ * path it is `/`.
  */
 export function readTarget(target: string): { path: string; query: string } {
   const question = target.indexOf('?')
   const end = question < 0 ? target.length : question
   const before = target.slice(0, end)
-  const start = before.startsWith('/') ? 0 : Math.max(0, before.indexOf('/', before.indexOf('//') + 2))
-  return { path: before.slice(start), query: target.slice(end + 1) }
+  const start = before.startsWith('/') ? 0 : before.indexOf('/', before.indexOf('//') + 2)
+  return { path: start < 0 ? '/' : before.slice(start), query: target.slice(end + 1) }
 }
 
 /**

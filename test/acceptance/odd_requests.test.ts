@@ -80,6 +80,17 @@ test('row 16: the query of a target without a path is no path', async () => {
   }
 })
 
+test('row 16: no target is parsed as a URL, which Node would complain of with the text of the caller', async () => {
+  const warnings: Error[] = []
+  const note = (warning: Error): unknown => warnings.push(warning)
+  process.on('warning', note)
+  for (const target of ['http://u:p@x:99999*', 'http://u:p@x:99999*?/auth', 'http://u:p@x:99999*/auth']) {
+    expect(statusOf(await send(`GET ${target}`, ['Host: x'])), target).toBe(404)
+  }
+  process.off('warning', note)
+  expect(warnings).toEqual([])
+})
+
 test('an unknown expectation is ignored', async () => {
   expect(statusOf(await login(['Expect: 200-maybe']))).toBe(200)
   expect(await login(['Expect: 100-continue'])).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/)

@@ -91,7 +91,8 @@ export async function startFieldServer(
   }
 }
 
-async function addFieldRows(world: TestWorld, keyring: Keyring, realm: Partial<RealmRow> = {}) {
+/** The rows of `startFieldServer`, in the realm acme. */
+export async function addFieldRows(world: TestWorld, keyring: Keyring, realm: Partial<RealmRow> = {}) {
   const row = await world.addRealm({ fields: FIELDS, encryption: { missing: [] }, ...realm }, keyring)
   await world.addClient({ clientId: 'shop' }, SHOP_SECRET)
   await world.addClient({ clientId: 'app' })

@@ -1,5 +1,8 @@
-/** mulberry32: numbers from 0 to 1, equal for equal seeds, so that a failing run can be repeated. */
-export function generator(seed: number): () => number {
+/** A number from 0 to 1, without 1. */
+export type Random = () => number
+
+/** mulberry32: the same numbers for the same seed, so that a failing run can be repeated. */
+export function generator(seed: number): Random {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -9,6 +12,11 @@ export function generator(seed: number): () => number {
   }
 }
 
-export function pick<Item>(items: readonly Item[], random: () => number): Item {
-  return items[Math.floor(random() * items.length)]!
+export function pick<Item>(items: readonly Item[], random: Random): Item {
+  return items[below(items.length, random)]!
+}
+
+/** A whole number from 0 to `end` - 1. */
+export function below(end: number, random: Random): number {
+  return Math.floor(random() * end)
 }

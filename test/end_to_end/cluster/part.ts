@@ -23,11 +23,14 @@ export interface PartOptions {
   args: string[]
   env: Record<string, string>
   healthPort: number
+  /** A program and its first arguments, which starts the process: see memory_cgroup.ts. */
+  within?: string[]
 }
 
 /** Starts `realmkeeper operator` or `realmkeeper server`. The process ends with this one. */
-export function startPart(name: 'operator' | 'server', { args, env, healthPort }: PartOptions): Part {
-  const child = spawn(process.execPath, [`${ROOT}/cli/realmkeeper.ts`, name, ...args], {
+export function startPart(name: 'operator' | 'server', { args, env, healthPort, within = [] }: PartOptions): Part {
+  const command = [...within, process.execPath, `${ROOT}/cli/realmkeeper.ts`, name, ...args]
+  const child = spawn(command[0] ?? '', command.slice(1), {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
