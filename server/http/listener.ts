@@ -16,9 +16,18 @@ export interface Timeouts {
   keepAlive: number
   /** The interval at which `headers` and `request` are checked. */
   check: number
+  /** After an answer to bytes that are no HTTP: what comes is dropped until the caller ends its side. */
+  linger: number
 }
 
-const TIMEOUTS: Timeouts = { headers: 10_000, request: 30_000, idle: 60_000, keepAlive: 65_000, check: 2_000 }
+const TIMEOUTS: Timeouts = {
+  headers: 10_000,
+  request: 30_000,
+  idle: 60_000,
+  keepAlive: 65_000,
+  check: 2_000,
+  linger: 2_000,
+}
 
 /** A connection takes some 30 KiB, and up to 16 KiB of an unfinished body. */
 const LIMITS: ConnectionLimits = { connections: 1_000, unanswered: 16 }
@@ -50,13 +59,21 @@ export function createListener(
   const connections = limitConnections(server, LIMITS, listener, onOverload)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Sent earlier, it would take the place of the answer to a request that came before.
-    connections.whenAnswered(socket, () => refuse(error, socket, always))
+    connections.whenAnswered(socket, () => refuse(error, socket, { always, timeouts }))
   })
   return server
 }
 
+/** Refused, and not closed yet. Node reports every further byte as an error. */
+const lingering = new WeakSet<Duplex>()
+
 /** Answers bytes that Node's parser refuses, in the form of every other error. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex, always: ListenerOptions['always']): void {
+function refuse(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  { always, timeouts }: Pick<Required<ListenerOptions>, 'always' | 'timeouts'>,
+): void {
+  if (lingering.has(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -73,8 +90,17 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, always: ListenerOp
     'Content-Length': Buffer.byteLength(body),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  // The rest of the input is not read.
-  socket.end([`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n'), () => socket.destroy())
+  const answer = [`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n')
+  if (!error.code?.startsWith('HPE_')) {
+    socket.end(answer, () => socket.destroy())
+    return
+  }
+  // Closed with unread bytes, the connection would be reset, and its caller might lose the answers that it has not read
+  // yet (RFC 9112 section 9.6).
+  lingering.add(socket)
+  const timer = setTimeout(() => socket.destroy(), timeouts.linger)
+  socket.once('close', () => clearTimeout(timer))
+  socket.end(answer)
 }
 
 function answerFor(code: string | undefined): [status: string, description: string] {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import Koa from 'koa'
 import { openBody } from '../../../server/http/body.ts'
 import { createListener } from '../../../server/http/listener.ts'
+import type { Timeouts } from '../../../server/http/listener.ts'
 import { openRaw, sendRaw, statusOf } from '../../support/raw_http.ts'
 
 /** Bodies are read as in an endpoint; `/much` answers more than the buffers of a connection hold. */
@@ -16,22 +17,27 @@ app.use(async (ctx) => {
   }
 })
 
+const servers: Server[] = []
+/** Resolves with the server and its URL. */
+async function start(timeouts: Timeouts): Promise<[Server, string]> {
+  const handle = app.callback()
+  const server = createListener((req, res) => void handle(req, res), { always: {}, onOverload: () => {}, timeouts })
+  servers.push(server)
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return [server, `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`]
+}
+
 let server: Server
 let url: string
 beforeAll(async () => {
-  const handle = app.callback()
-  server = createListener((req, res) => void handle(req, res), {
-    always: {},
-    onOverload: () => {},
-    timeouts: { headers: 300, request: 600, idle: 500, keepAlive: 500, check: 50 },
-  })
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  ;[server, url] = await start({ headers: 300, request: 600, idle: 500, keepAlive: 500, check: 50, linger: 50 })
 })
 afterAll(() => {
-  server.closeAllConnections()
-  server.close()
+  for (const each of servers) {
+    each.closeAllConnections()
+    each.close()
+  }
 })
 
 describe('row 68: slow callers', () => {
@@ -79,6 +85,44 @@ describe('row 68: slow callers', () => {
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\nok',
     )
     expect(text).toMatch(/\r\n\r\nok$/)
+  })
+})
+
+describe('row 132: callers that send on after bytes that are no HTTP', () => {
+  const GOOD = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\nok'
+  const minute = 60_000
+
+  test('get to read the answers, because the connection is not reset', async () => {
+    const [, url] = await start({
+      headers: minute,
+      request: minute,
+      idle: minute,
+      keepAlive: minute,
+      check: 50,
+      linger: minute,
+    })
+    const { socket, received } = openRaw(url)
+    // The answers wait in the system's buffer.
+    socket.pause()
+    socket.write(`${GOOD}x`)
+    for (let part = 0; part < 20; part++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      socket.write('more')
+    }
+    socket.resume()
+    await expect
+      .poll(() => [...received().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status))
+      .toEqual(['200', '400'])
+    socket.destroy()
+  })
+
+  test('are cut off after a while', async () => {
+    const { socket, closed } = openRaw(url)
+    const trickle = setInterval(() => socket.writable && socket.write('x'), 10)
+    // Without reading, it does not notice that the server has ended its side.
+    socket.pause()
+    await closed
+    clearInterval(trickle)
   })
 })
 
