@@ -14,6 +14,8 @@ export type ConnectionOverload = 'connections' | 'unanswered_requests'
 export interface Connections {
   /** Calls `act` when every complete request of this connection is answered, at once when none waits. */
   whenAnswered(socket: Duplex, act: () => void): void
+  /** Whether a request of this connection is not complete yet. */
+  isReceiving(socket: Duplex): boolean
 }
 
 interface Connection {
@@ -95,6 +97,9 @@ export function limitConnections(
       const connection = open.get(socket)
       if (!connection || !hasComplete(connection.unanswered)) act()
       else connection.onAnswered = act
+    },
+    isReceiving(socket) {
+      return [...(open.get(socket)?.unanswered ?? [])].some(({ complete }) => !complete)
     },
   }
 }

@@ -71,7 +71,7 @@ function bodyReader(mediaType: string, limit: number): (ctx: Context) => Promise
     const { req } = ctx
     checkContent(req.headers, mediaType)
     // Not left to co-body, which reads the length as 32 bits: 4 GiB count as 0 bytes.
-    if (declaredLength(req) > limit) throw await tooLarge(req, limit)
+    if (declaredLength(req) > limit) throw tooLarge(limit)
     return async () => {
       // The guard has read them; the parser finds them in the one spelling that it knows.
       req.headers['content-type'] = mediaType
@@ -83,7 +83,7 @@ function bodyReader(mediaType: string, limit: number): (ctx: Context) => Promise
         (error: unknown) => ({ error }),
       )
       endCount()
-      if (failure) throw await readFailure(failure.error, req, limit)
+      if (failure) throw readFailure(failure.error, limit)
       return decodeUtf8(ctx.request.rawBody)
     }
   }
@@ -105,53 +105,26 @@ function decodeUtf8(bytes: unknown): string {
 const CONNECTION_ENDED = new Set(['request.aborted', 'stream.not.readable', 'ECONNRESET'])
 
 /** Translates an error of raw-body. */
-async function readFailure(error: unknown, req: IncomingMessage, limit: number): Promise<unknown> {
+function readFailure(error: unknown, limit: number): unknown {
   if (!(error instanceof Error)) return error
   const code = 'type' in error ? error.type : 'code' in error ? error.code : undefined
   if (CONNECTION_ENDED.has(String(code))) return new ClientGone('the connection ended inside a body', { cause: error })
-  if (error instanceof TooManyBytesHeld) return tooManyBytes(req)
-  return code === 'entity.too.large' ? tooLarge(req, limit) : error
+  if (error instanceof TooManyBytesHeld) return tooManyBytes()
+  return code === 'entity.too.large' ? tooLarge(limit) : error
 }
 
-async function tooManyBytes(req: IncomingMessage): Promise<OAuthError> {
-  await dropBody(req)
+function tooManyBytes(): OAuthError {
   return new OAuthError('temporarily_unavailable', 'Too many large requests are being received', {
     headers: { 'Retry-After': '1', Connection: 'close' },
     overload: 'body_memory',
   })
 }
 
-async function tooLarge(req: IncomingMessage, limit: number): Promise<OAuthError> {
-  await dropBody(req)
+function tooLarge(limit: number): OAuthError {
   return new OAuthError('request_too_large', `The body is over ${limit} bytes`, { headers: { Connection: 'close' } })
 }
 
 /** Bytes; 0 without the header, as for a chunked body. */
 function declaredLength({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0)
-}
-
-/** How much of a refused body is read and dropped, so that its sender gets to read the answer. */
-const MAX_DROPPED_BYTES = 16 * 1024 * 1024
-const MAX_DROP_MILLIS = 2_000
-
-/** Reads on without keeping a byte, up to a bound; then the answer is sent and the connection closed. */
-function dropBody(req: IncomingMessage): Promise<void> {
-  if (declaredLength(req) > MAX_DROPPED_BYTES || req.complete) return Promise.resolve()
-  return new Promise((resolve) => {
-    let dropped = 0
-    const stop = (): void => {
-      clearTimeout(timer)
-      req.off('data', onData).off('end', stop).off('close', stop)
-      req.pause()
-      resolve()
-    }
-    const onData = (chunk: Buffer): void => {
-      dropped += chunk.length
-      if (dropped > MAX_DROPPED_BYTES) stop()
-    }
-    const timer = setTimeout(stop, MAX_DROP_MILLIS)
-    req.on('data', onData).on('end', stop).on('close', stop)
-    req.resume()
-  })
 }

@@ -26,8 +26,8 @@ export function responseHeaders(always: Readonly<Record<string, string>>, isDrai
     ctx.set(always)
     await next()
     const { isPublic, client } = ctx.state
-    // A draining server closes each connection with its next answer.
-    if (isDraining()) ctx.set('Connection', 'close')
+    // A draining server closes each connection with its next answer. The rest of a body is not read after the answer.
+    if (isDraining() || !ctx.req.complete) ctx.set('Connection', 'close')
     if (isPublic && ctx.status === 200) {
       ctx.set('Cache-Control', 'public, max-age=300')
     } else {

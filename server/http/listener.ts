@@ -16,7 +16,7 @@ export interface Timeouts {
   keepAlive: number
   /** The interval at which `headers` and `request` are checked. */
   check: number
-  /** After an answer to bytes that are no HTTP: what comes is dropped until the caller ends its side. */
+  /** How long the rest of an input is dropped that the server does not want, until the caller ends its side. */
   linger: number
 }
 
@@ -57,6 +57,11 @@ export function createListener(
   })
   server.setTimeout(timeouts.idle)
   const connections = limitConnections(server, LIMITS, listener, onOverload)
+  server.on('connection', (socket) => {
+    // Node calls it after the last answer.
+    const destroySoon = socket.destroySoon.bind(socket)
+    socket.destroySoon = () => (connections.isReceiving(socket) ? closeUnread(socket, timeouts.linger) : destroySoon())
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Sent earlier, it would take the place of the answer to a request that came before.
     connections.whenAnswered(socket, () => refuse(error, socket, { always, timeouts }))
@@ -64,8 +69,24 @@ export function createListener(
   return server
 }
 
-/** Refused, and not closed yet. Node reports every further byte as an error. */
-const lingering = new WeakSet<Duplex>()
+/** Connections whose input is dropped. Node still reports their end as an error. */
+const unread = new WeakSet<Duplex>()
+
+/**
+ * Ends this side, and drops what comes until the caller ends its own. Closed with unread bytes, the connection would be
+ * reset, and its caller might lose the answers that it has not read yet (RFC 9112 section 9.6). Nothing is parsed: a chunk
+ * of one byte would take a microsecond.
+ */
+function closeUnread(socket: Duplex, lingerMillis: number): void {
+  unread.add(socket)
+  // Node's parser takes the bytes from the socket until there is a listener, and through a listener from then on.
+  socket.removeAllListeners('data')
+  socket.on('data', () => {})
+  socket.resume()
+  socket.end()
+  const timer = setTimeout(() => socket.destroy(), lingerMillis)
+  socket.once('close', () => clearTimeout(timer))
+}
 
 /** Answers bytes that Node's parser refuses, in the form of every other error. */
 function refuse(
@@ -73,7 +94,7 @@ function refuse(
   socket: Duplex,
   { always, timeouts }: Pick<Required<ListenerOptions>, 'always' | 'timeouts'>,
 ): void {
-  if (lingering.has(socket)) return
+  if (unread.has(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -90,17 +111,8 @@ function refuse(
     'Content-Length': Buffer.byteLength(body),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  const answer = [`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n')
-  if (!error.code?.startsWith('HPE_')) {
-    socket.end(answer, () => socket.destroy())
-    return
-  }
-  // Closed with unread bytes, the connection would be reset, and its caller might lose the answers that it has not read
-  // yet (RFC 9112 section 9.6).
-  lingering.add(socket)
-  const timer = setTimeout(() => socket.destroy(), timeouts.linger)
-  socket.once('close', () => clearTimeout(timer))
-  socket.end(answer)
+  socket.write([`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n'))
+  closeUnread(socket, timeouts.linger)
 }
 
 function answerFor(code: string | undefined): [status: string, description: string] {

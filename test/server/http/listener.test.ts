@@ -70,7 +70,8 @@ describe('row 68: slow callers', () => {
     const { socket, closed } = openRaw(url)
     socket.pause()
     socket.write('GET /much HTTP/1.1\r\nHost: x\r\n\r\n')
-    await expect.poll(() => connections()).toBe(0)
+    await expect.poll(() => connections(), { timeout: 60_000 }).toBe(1)
+    await expect.poll(() => connections(), { timeout: 60_000 }).toBe(0)
     socket.destroy()
     await closed
   })
