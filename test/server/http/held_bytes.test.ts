@@ -42,6 +42,24 @@ test('row 129: a body within its limit whose chunks hold too much memory is refu
   expect(answer).toMatch(/^Connection: close\r$/m)
 })
 
+test('row 129: one body may hold little more than it is long: 10,000 chunks of one byte are refused', async () => {
+  const raw = openEncrypt(CHUNKED)
+  raw.socket.write(ONE_BYTE_CHUNKS)
+  expect(statusOf(await raw.closed)).toBe(503)
+})
+
+test('a full body in pieces of 256 bytes is read', async () => {
+  const raw = openEncrypt(CHUNKED)
+  const body = JSON.stringify({ field: 'none', value: 'x'.repeat(1024 * 1024 - 100) })
+  for (let at = 0; at < body.length; at += 256) {
+    const piece = body.slice(at, at + 256)
+    raw.socket.write(`${piece.length.toString(16)}\r\n${piece}\r\n`)
+  }
+  raw.socket.write('0\r\n\r\n')
+  await expect.poll(() => statusOf(raw.received()), { timeout: 60_000 }).toBe(403)
+  raw.socket.destroy()
+})
+
 test('row 129: unfinished bodies of many callers are bounded together; short requests are served meanwhile', async () => {
   const held = Array.from({ length: 100 }, () => openEncrypt('Content-Length: 1048576'))
   for (const { socket } of held) socket.write('x'.repeat(1024 * 1024 - 100))
