@@ -10,6 +10,7 @@ const clusterWorkers = Math.max(1, Math.min(availableParallelism(), Math.floor(t
 
 const TESTS = 'test/**/*.test.ts'
 const CLUSTER_TESTS = 'test/**/*.cluster.test.ts'
+const ATTACKS = 'test/attacks/**/*.test.ts'
 const POSTGRES = 'test/support/postgres_server.ts'
 const CONTROL_PLANE = 'test/support/control_plane_binaries.ts'
 
@@ -47,8 +48,22 @@ export default defineConfig({
         test: {
           name: 'soak',
           include: soakTests(),
+          exclude: [ATTACKS],
           globalSetup: [POSTGRES, CONTROL_PLANE],
           maxWorkers: clusterWorkers,
+          testTimeout: 3_600_000,
+          env: { REALMKEEPER_SOAK: '1' },
+        },
+      },
+      {
+        // npm run test:soak, after the project `soak`: what is measured has the machine for itself.
+        extends: true,
+        test: {
+          name: 'attacks',
+          include: [ATTACKS],
+          globalSetup: [POSTGRES, CONTROL_PLANE],
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
           testTimeout: 3_600_000,
           env: { REALMKEEPER_SOAK: '1' },
         },

@@ -82,6 +82,8 @@ export interface ClusterWorldOptions {
   env?: Record<string, string>
   /** Default: a new database without tables. It is dropped with the world. */
   database?: TestDatabase
+  /** Of the processes: see PartOptions. */
+  within?: Record<'operator' | 'server', string[]>
   /** Returns the account that a process uses instead of this one, for example through a proxy. */
   through?: (plane: ControlPlane, account: Account) => Promise<Account>
 }
@@ -128,6 +130,7 @@ export async function clusterWorld(options: ClusterWorldOptions = {}): Promise<C
     const part = startPart('operator', {
       healthPort,
       env: common,
+      within: options.within?.operator,
       args: [
         '--listen-host=127.0.0.1',
         `--health-listen-port=${healthPort}`,
@@ -146,6 +149,7 @@ export async function clusterWorld(options: ClusterWorldOptions = {}): Promise<C
     const part = startPart('server', {
       healthPort,
       env: common,
+      within: options.within?.server,
       args: [
         '--listen-host=127.0.0.1',
         `--listen-port=${port}`,

@@ -24,7 +24,7 @@ export interface PartOptions {
   env: Record<string, string>
   healthPort: number
   /** A program and its first arguments, which starts the process: see memory_cgroup.ts. */
-  within?: string[]
+  within?: string[] | undefined
 }
 
 /** Starts `realmkeeper operator` or `realmkeeper server`. The process ends with this one. */
