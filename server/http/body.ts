@@ -83,7 +83,11 @@ function bodyReader(mediaType: string, limit: number): (ctx: Context) => Promise
         (error: unknown) => ({ error }),
       )
       endCount()
-      if (failure) throw readFailure(failure.error, limit)
+      if (failure) {
+        // raw-body pauses the stream, which would keep what it holds until the connection is closed.
+        req.resume()
+        throw readFailure(failure.error, limit)
+      }
       return decodeUtf8(ctx.request.rawBody)
     }
   }

@@ -123,19 +123,19 @@ function jsonOf(name: string, known: Known, random: Random): unknown {
 
 /** Keeps tokens and ciphertexts of an answer for later requests. */
 export function learn(known: Known, draft: Draft, answer: string): void {
-  const body: unknown = JSON.parse(answer)
+  // The routes that are read here answer with texts.
+  const body: Record<string, string> = JSON.parse(answer)
   recordBody(body)
-  if (typeof body !== 'object' || body === null) return
-  const members = new Map<string, unknown>(Object.entries(body))
-  const text = (name: string): string => String(members.get(name) ?? '')
-  if (members.has('access_token')) {
+  const { access_token: access, refresh_token: refresh = '', id_token: id = '', scope = '' } = body
+  if (access !== undefined) {
     // Tokens without roles would be used for fields in vain.
-    if (!text('scope').includes('_svc_dob')) return
-    known.tokens.push({ access: text('access_token'), refresh: text('refresh_token'), id: text('id_token') })
+    if (!scope.includes('_svc_dob')) return
+    known.tokens.push({ access, refresh, id })
     if (known.tokens.length > MOST_KNOWN) known.tokens.shift()
   }
-  if (members.has('ciphertext') && draft.route.name === 'encrypt') {
-    known.encrypted.push({ field: text('field'), ciphertext: text('ciphertext') })
+  const { field = '', ciphertext } = body
+  if (ciphertext !== undefined && draft.route.name === 'encrypt') {
+    known.encrypted.push({ field, ciphertext })
     if (known.encrypted.length > MOST_KNOWN) known.encrypted.shift()
   }
 }
