@@ -10,7 +10,7 @@ const FREE_BYTES = 16 * 1024
  */
 const MAX_HELD_BY_ONE = 4 * 1024 * 1024
 /** Of all bodies that are being read or whose requests are not answered yet. */
-const MAX_HELD_BYTES = 64 * 1024 * 1024
+const MAX_HELD_BYTES = 32 * 1024 * 1024
 
 let held = 0
 

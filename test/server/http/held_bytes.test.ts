@@ -63,7 +63,7 @@ test('a full body in pieces of 256 bytes is read', async () => {
 test('row 129: unfinished bodies of many callers are bounded together; short requests are served meanwhile', async () => {
   const held = Array.from({ length: 100 }, () => openEncrypt('Content-Length: 1048576'))
   for (const { socket } of held) socket.write('x'.repeat(1024 * 1024 - 100))
-  // 64 MiB are about 64 of them; the others are refused.
+  // 32 MiB are about 32 of them; the others are refused.
   await expect
     .poll(() => held.filter(({ received }) => received() !== '').length, { timeout: 120_000 })
     .toBeGreaterThan(20)
