@@ -115,21 +115,29 @@ function sharedChecks(run: () => Promise<Readiness>): () => Promise<Readiness> {
   }
 }
 
-/** A tenth of the time at most is spent on metrics: any pod may ask for them without a pause. */
-const METRICS_PAUSE = 9
+/** The share of time that may be spent on metrics, and how much of it may be saved up. Any pod may ask without a pause. */
+const METRICS_SHARE = 0.1
+const METRICS_SAVED_MILLIS = 1_000
 
-/** Collecting takes longer with each resource of the operator. For a while afterwards callers get the same text. */
+/**
+ * Collecting takes longer with each resource of the operator. While it has taken more than its share, callers get the
+ * latest text.
+ */
 function sharedMetrics(registry: Registry): () => Promise<string> {
   let latest: Promise<string> | undefined
-  let freshUntil = 0
+  let isCollecting = false
+  let left = METRICS_SAVED_MILLIS
+  let at = performance.now()
   return () => {
-    if (latest && performance.now() < freshUntil) return latest
     const begun = performance.now()
+    left = Math.min(METRICS_SAVED_MILLIS, left + METRICS_SHARE * (begun - at))
+    at = begun
+    if (latest && (isCollecting || left <= 0)) return latest
+    isCollecting = true
     const end = (): void => {
-      const now = performance.now()
-      freshUntil = now + METRICS_PAUSE * (now - begun)
+      isCollecting = false
+      left -= performance.now() - begun
     }
-    freshUntil = Number.POSITIVE_INFINITY
     latest = registry.metrics()
     latest.then(end, end)
     return latest
