@@ -16,7 +16,8 @@ let held = 0
 
 /**
  * Counts the memory of a body while it is read, however its sender cuts it. Calls `refuse` once, when this body holds too
- * much, or the bodies of this process do together. Returns a function that ends the count; what was counted is held until the answer.
+ * much, or the bodies of this process do together. Returns a function that ends the count; what was counted is held until
+ * the answer.
  */
 export function countHeldBytes(req: IncomingMessage, res: ServerResponse, refuse: () => void): () => void {
   let ofThisBody = -FREE_BYTES

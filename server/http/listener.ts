@@ -81,8 +81,11 @@ function closeUnread(socket: Duplex, lingerMillis: number): void {
   unread.add(socket)
   // Node's parser takes the bytes from the socket until there is a listener, and through a listener from then on.
   socket.removeAllListeners('data')
-  // Frees the memory at once: garbage collection would leave tens of megabytes for a while.
-  socket.on('data', ({ buffer }: Buffer<ArrayBuffer>) => void buffer.transfer(0))
+  // Frees the memory at once: garbage collection would leave tens of megabytes for a while. A chunk that shares its memory
+  // with other buffers is left alone.
+  socket.on('data', ({ buffer, length }: Buffer<ArrayBuffer>) => {
+    if (buffer.byteLength === length) buffer.transfer(0)
+  })
   socket.resume()
   socket.end()
   const timer = setTimeout(() => socket.destroy(), lingerMillis)

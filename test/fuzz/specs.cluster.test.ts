@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { KIND_NAMES, kindSchema } from '../../crds/schemas.ts'
+import { PAUSED } from '../../operator/controller/paused.ts'
 import { recordSecrets } from '../support/canary.ts'
 import type { Written } from '../crds/cases/case.ts'
 import { clusterWorld, until } from '../end_to_end/cluster/cluster_world.ts'
 import type { ClusterWorld } from '../end_to_end/cluster/cluster_world.ts'
+import { MERGE_PATCH } from '../support/control_plane/account.ts'
 import { errorLines, residentMebibytes } from '../support/server_process.ts'
 import { isSoak, soak } from '../support/soak.ts'
 import { StatusCounts } from './http/answers.ts'
@@ -80,7 +82,7 @@ describe('random objects', () => {
       const objects = await stored()
       for (const { kind, metadata, status } of objects) {
         // A paused object keeps the condition Ready that it had.
-        const type = metadata.annotations?.['realmkeeper.io/paused'] === 'true' ? 'Paused' : 'Ready'
+        const type = metadata.annotations?.[PAUSED] === 'true' ? 'Paused' : 'Ready'
         const condition = status?.conditions?.find((each: { type: string }) => each.type === type)
         const what = `${kind} ${metadata.name}: ${JSON.stringify(condition)}`
         expect(condition?.observedGeneration, what).toBe(metadata.generation)
@@ -104,7 +106,12 @@ describe('random objects', () => {
     expect(operator.running()).toBe(true)
     expect(errorLines(operator.output())).toEqual([])
 
-    await Promise.all((await stored()).map((object) => plane.admin.do('DELETE', pathOf(object))))
+    for (const path of (await stored()).map(pathOf)) {
+      // A pause holds a deletion. Without it, the object of an earlier deletion may be gone before this one.
+      const unpaused = { metadata: { annotations: { [PAUSED]: null } } }
+      await plane.admin.call('PATCH', path, unpaused, { contentType: MERGE_PATCH })
+      await plane.admin.call('DELETE', path)
+    }
     await until(async () => expect((await stored()).map(pathOf)).toEqual([]))
     if (isSoak) expect(residentMebibytes(operator.pid).peak).toBeLessThan(512 * 0.85)
   })
