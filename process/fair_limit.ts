@@ -87,9 +87,12 @@ export function hashCost(...hashes: readonly { memoryKiB: number; iterations: nu
   }
 }
 
-/** KiB for password hashes: a quarter of the memory that the process may use, and at least `least`. */
+/**
+ * KiB for password hashes: a sixth of the memory that the process may use, and at least `least`. With a quarter, floods of
+ * bodies and then of logins reached 438 MiB of 512.
+ */
 export function memoryForHashes(least: number): number {
   const limit = process.constrainedMemory()
   const bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
-  return Math.max(least, Math.floor(bytes / 1024 / 4))
+  return Math.max(least, Math.floor(bytes / 1024 / 6))
 }
