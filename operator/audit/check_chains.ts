@@ -36,7 +36,7 @@ const ROWS_A_PAGE = 50
 
 /**
  * Compares every chain with its signed head, and verifies the rows after it. Reads new rows only, and one or two rows of
- * each chain. Memory is bounded whatever the tables hold.
+ * each chain. Its memory does not grow with the tables.
  * @param ignoreHeads as if nothing was signed yet
  */
 export async function checkChains(

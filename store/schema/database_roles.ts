@@ -82,7 +82,7 @@ async function ownTables(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** A superuser, and a member of the owner, keep every right whatever is revoked. */
+/** No REVOKE takes a right from a superuser, or from a member of the owner. */
 async function refuseUnlimited(db: Db, role: string): Promise<void> {
   const { rows } = await db.query<{ isSuperuser: boolean; isOwner: boolean }>(
     `select r.rolsuper as "isSuperuser", pg_has_role(r.oid, audit.relowner, 'member') as "isOwner"

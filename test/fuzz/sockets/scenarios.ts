@@ -11,7 +11,7 @@ import type { Random } from '../../support/random.ts'
 export interface Scenario {
   name: string
   bytes: Buffer
-  /** The requests that must be answered, in this order, whatever follows them. */
+  /** The requests that must be answered, in this order, also when bytes follow that are no request. */
   answered: Draft[]
   /**
    * What follows them: nothing, or bytes that the server answers or for which it closes the connection. It does so at once,

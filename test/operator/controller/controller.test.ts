@@ -19,18 +19,12 @@ test('a resource that waited and was created again has its own time before a sta
     },
   }
   const reconciler = { reconcile: () => Promise.reject(new Error('not reached')), finalize: async () => {} }
-  const log = createLog({ name: 'test', level: 'error' })
-  const rest = {
-    log,
-    clock,
-    random: () => 0,
-    now: () => new Date(),
-    enqueueUsersOf: () => {},
-    onDeposed: () => {},
-    metrics: { reconciled: () => {} },
-  }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a waiting resource uses
-  const controller = createController('User', reconciler, 1, { source, view, ...rest } as unknown as ControllerDeps)
+  const controller = createController('User', reconciler, 1, {
+    source,
+    view,
+    ...surroundings(clock),
+  } as unknown as ControllerDeps)
   const metadata = { name: 'alice', namespace: 'shop', generation: 1, resourceVersion: '1', creationTimestamp: '' }
   const alice = (uid: string): Resource => ({
     apiVersion: '',
@@ -79,17 +73,12 @@ test('a paused resource that is being deleted is finalized when only another fin
     reconcile: () => Promise.reject(new Error('not reached')),
     finalize: async ({ metadata }: Resource) => void finalized.push(metadata.uid),
   }
-  const rest = {
-    log: createLog({ name: 'test', level: 'error' }),
-    clock,
-    random: () => 0,
-    now: () => new Date(),
-    enqueueUsersOf: () => {},
-    onDeposed: () => {},
-    metrics: { reconciled: () => {} },
-  }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members that a deletion uses
-  const controller = createController('User', reconciler, 1, { source, view: {}, ...rest } as unknown as ControllerDeps)
+  const controller = createController('User', reconciler, 1, {
+    source,
+    view: {},
+    ...surroundings(clock),
+  } as unknown as ControllerDeps)
   controller.enqueue('shop/alice')
   await clock.pass(1_000)
   expect(finalized).toEqual([])
@@ -99,3 +88,16 @@ test('a paused resource that is being deleted is finalized when only another fin
   expect(finalized).toEqual(['not held'])
   await controller.stop()
 })
+
+/** What every controller needs besides its source, view and reconciler. */
+function surroundings(clock: ReturnType<typeof fakeClock>) {
+  return {
+    log: createLog({ name: 'test', level: 'error' }),
+    clock,
+    random: () => 0,
+    now: () => new Date(),
+    enqueueUsersOf: () => {},
+    onDeposed: () => {},
+    metrics: { reconciled: () => {} },
+  }
+}
