@@ -50,12 +50,9 @@ export async function appendAudit(db: Db, writer: string, entries: AuditEntry[])
   if (entries.length === 0) return
   // Writers of one chain wait for each other: two rows with one predecessor would be a fork.
   await db.query('select pg_advisory_xact_lock(hashtextextended($1, 7271003))', [writer])
-  const { rows } = await db.query<{ seq: string; hash: Buffer }>(
-    'select seq, hash from audit where writer = $1 order by seq desc limit 1',
-    [writer],
-  )
-  let seq = Number(rows[0]?.seq ?? 0)
-  let previousHash = rows[0]?.hash ?? Buffer.alloc(32)
+  const last = await lastAuditRow(db, writer)
+  let seq = last?.seq ?? 0
+  let previousHash = last?.hash ?? Buffer.alloc(32)
   for (const entry of entries) {
     seq += 1
     const details = JSON.stringify(entry.details)
@@ -72,6 +69,18 @@ export async function appendAudit(db: Db, writer: string, entries: AuditEntry[])
 /** As `appendAudit`, in a transaction of its own. */
 export async function recordAudit(pool: Pool, writer: string, entries: AuditEntry[]): Promise<void> {
   await inTransaction(pool, (db) => appendAudit(db, writer, entries))
+}
+
+/** Where one writer's chain ends; undefined without rows. */
+export async function lastAuditRow(
+  db: Db,
+  writer: string,
+): Promise<Pick<AuditRow, 'writer' | 'seq' | 'hash'> | undefined> {
+  const { rows } = await db.query<Pick<StoredRow, 'seq' | 'hash'>>(
+    'select seq, hash from audit where writer = $1 order by seq desc limit 1',
+    [writer],
+  )
+  return rows[0] && { writer, seq: Number(rows[0].seq), hash: rows[0].hash }
 }
 
 /** One writer's rows in order, from after `seq`. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import { pause } from '../../kubernetes/clock.ts'
 import type { Clock } from '../../kubernetes/clock.ts'
-import { appendAudit, readAudit } from '../../store/audit.ts'
+import { appendAudit, lastAuditRow } from '../../store/audit.ts'
 import { headsDigest, writeSignedHeads } from '../../store/operator/audit_heads.ts'
 import type { ChainHead } from '../../store/operator/audit_heads.ts'
 import { Deposed } from '../../store/operator/epoch.ts'
@@ -106,7 +106,7 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
     const heads = new Map(check.grown.map((head) => [head.writer, head]))
     const removed: string[] = []
     for (const { writer } of accepted?.breaks ?? []) {
-      const last = await lastRow(store, writer)
+      const last = await lastAuditRow(store.db, writer)
       if (last) heads.set(writer, last)
       else removed.push(writer)
     }
@@ -176,13 +176,6 @@ export function auditSigning(options: AuditSigningOptions): AuditSigning {
       over.abort()
     },
   }
-}
-
-async function lastRow({ db }: StoreAccess, writer: string): Promise<ChainHead | undefined> {
-  const { rows } = await db.query<{ seq: string }>('select max(seq) as seq from audit where writer = $1', [writer])
-  const seq = Number(rows[0]?.seq ?? Number.NaN)
-  const [row] = Number.isNaN(seq) ? [] : await readAudit(db, writer, seq - 1, 1)
-  return row && { writer, seq: row.seq, hash: row.hash }
 }
 
 function breakText({ writer, seq, what, signed }: ChainBreak): string {

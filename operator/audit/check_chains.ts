@@ -17,7 +17,6 @@ export interface ChainBreak {
 export interface ChainsCheck {
   /** Of the signed heads, as read. When it is not the trusted one, the other members mean nothing. */
   digest: string
-  lastPosition: number
   /** Verified rows that continue what was signed, at most one for each writer. */
   grown: ChainHead[]
   /** At most `MOST_BREAKS` of them. */
@@ -44,7 +43,7 @@ export async function checkChains(
   { ignoreHeads = false, signal }: { ignoreHeads?: boolean; signal: AbortSignal },
 ): Promise<ChainsCheck> {
   const digest = headsDigest()
-  const check: ChainsCheck = { digest: '', lastPosition: 0, grown: [], breaks: [], breakCount: 0, hasMore: false }
+  const check: ChainsCheck = { digest: '', grown: [], breaks: [], breakCount: 0, hasMore: false }
   const longer: SignedHead[] = []
   let rowsLeft = MOST_ROWS
 
@@ -65,7 +64,6 @@ export async function checkChains(
 
   for await (const head of ignoreHeads ? [] : readSignedHeads(db)) {
     digest.add(head)
-    check.lastPosition = head.position
     const { writer, seq, foundHash, lastSeq } = head
     if (foundHash?.equals(head.hash) !== true) {
       report({ writer, seq, what: foundHash ? 'replaced' : 'missing', signed: head })
