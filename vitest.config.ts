@@ -52,7 +52,7 @@ export default defineConfig({
           globalSetup: [POSTGRES, CONTROL_PLANE],
           maxWorkers: clusterWorkers,
           testTimeout: 3_600_000,
-          env: { REALMKEEPER_SOAK: '1' },
+          env: { REALMKEEPER_TEST_SOAK: '1' },
         },
       },
       {
@@ -65,7 +65,7 @@ export default defineConfig({
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
           testTimeout: 3_600_000,
-          env: { REALMKEEPER_SOAK: '1' },
+          env: { REALMKEEPER_TEST_SOAK: '1' },
         },
       },
     ],

@@ -12,7 +12,7 @@ import type { Target } from './attacks.ts'
 import { call, percentile99, repeat } from './callers.ts'
 import type { Caller, Outcome } from './callers.ts'
 
-const SECONDS = Number(process.env['REALMKEEPER_ATTACK_SECONDS'] ?? soak(1, 60))
+const SECONDS = Number(process.env['REALMKEEPER_TEST_ATTACK_SECONDS'] ?? soak(1, 60))
 const MOST_MEBIBYTES = LIMIT_MEBIBYTES * 0.85
 const MOST_RECOVERY_SECONDS = 5
 

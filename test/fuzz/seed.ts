@@ -2,12 +2,12 @@ import { generator } from '../support/random.ts'
 import type { Random } from '../support/random.ts'
 import { isSoak } from '../support/soak.ts'
 
-const given = process.env['REALMKEEPER_FUZZ_SEED']
-const only = process.env['REALMKEEPER_FUZZ_CASE']
+const given = process.env['REALMKEEPER_TEST_FUZZ_SEED']
+const only = process.env['REALMKEEPER_TEST_FUZZ_CASE']
 
 /**
  * The short run repeats the same cases, so that a failure comes from the change under test; the long run takes other cases
- * each time. REALMKEEPER_FUZZ_SEED and REALMKEEPER_FUZZ_CASE repeat one.
+ * each time. REALMKEEPER_TEST_FUZZ_SEED and REALMKEEPER_TEST_FUZZ_CASE repeat one.
  */
 const SEED = given === undefined ? (isSoak ? Date.now() % 2 ** 31 : 1) : Number(given)
 
@@ -27,12 +27,12 @@ export async function playCases(
       try {
         await play(generator(SEED * 1_000_003 + number), number, lane)
       } catch (error) {
-        const variables = `REALMKEEPER_FUZZ_SEED=${SEED} REALMKEEPER_FUZZ_CASE=${number}`
+        const variables = `REALMKEEPER_TEST_FUZZ_SEED=${SEED} REALMKEEPER_TEST_FUZZ_CASE=${number}`
         failure ??= new Error(`Repeat it with ${variables}: ${String(error)}`)
       }
     }
   }
-  console.log(`${end - first} cases of REALMKEEPER_FUZZ_SEED=${SEED}`)
+  console.log(`${end - first} cases of REALMKEEPER_TEST_FUZZ_SEED=${SEED}`)
   await Promise.all(Array.from({ length: lanes }, (_, lane) => playLane(lane)))
   if (failure) throw failure
 }
