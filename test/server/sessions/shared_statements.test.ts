@@ -18,7 +18,10 @@ function slowStatement(keyOf?: (question: string) => string, patienceMillis?: nu
   return { question, asked, running }
 }
 
-const aTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
+/** A statement starts in the turn after its question, and each further one a turn later. */
+async function aTurn(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
 
 it('answers the questions of one turn of the event loop with one statement', async () => {
   const { question, asked, running } = slowStatement()
