@@ -29,10 +29,11 @@ export async function postgresLocation(directory: string, account: Account | und
   if (canReach(directory, account)) return handOver(inside, account)
   await removeAbandoned(account)
   const elsewhere = await mkdtemp(join(ELSEWHERE, PREFIX))
-  await writeFile(`${elsewhere}/owner`, `${directory}\n`, { mode: 0o600 })
   await chmod(elsewhere, 0o711)
   const cluster = await handOver(`${elsewhere}/cluster`, account)
   await writeFile(`${directory}/location`, `${elsewhere}\n`, { mode: 0o600 })
+  // Last: another process that starts now would remove a folder whose owner does not use it.
+  await writeFile(`${elsewhere}/owner`, `${directory}\n`, { mode: 0o600 })
   return cluster
 }
 
@@ -69,10 +70,10 @@ async function removeAbandoned(account: Account): Promise<void> {
     const isUsed = owner === '' || (await storedLocation(owner)) === location
     if (isUsed || (await isPostgresRunning(`${cluster}/data`, account))) continue
     await filesOf(account).remove([`${cluster}/data`, `${cluster}/data.new`, `${cluster}/log`])
-    // An earlier removal may have been interrupted.
+    // An earlier removal may have been interrupted, and another process may remove the same folder.
     await rmdir(cluster).catch(ignoreMissing)
-    await unlink(`${location}/owner`)
-    await rmdir(location)
+    await unlink(`${location}/owner`).catch(ignoreMissing)
+    await rmdir(location).catch(ignoreMissing)
   }
 }
 

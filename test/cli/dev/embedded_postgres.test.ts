@@ -179,6 +179,23 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
+test.skipIf(process.getuid?.() !== 0 || !binaries?.account)(
+  'as root, several that start at once remove what was abandoned, and nothing of each other',
+  async () => {
+    const start = (path: string): Promise<string> => postgresLocation(path, binaries?.account)
+    await chmod(directory, 0o700)
+    const abandoned = await Promise.all(Array.from({ length: 3 }, (_, n) => start(`${directory}/gone-${n}/state`)))
+    for (const [n] of abandoned.entries()) await rm(`${directory}/gone-${n}`, { recursive: true })
+
+    const paths = Array.from({ length: 8 }, (_, n) => `${directory}/new-${n}/state`)
+    const locations = await Promise.all(paths.map(start))
+    expect(new Set(locations).size).toBe(8)
+    for (const [n, path] of paths.entries()) expect(await start(path)).toBe(locations[n])
+    for (const location of abandoned) await expect(stat(dirname(location))).rejects.toThrow('ENOENT')
+    for (const location of locations) await rm(dirname(location), { recursive: true })
+  },
+)
+
 test('a supervised one is started again on its port when it does not come back', async () => {
   const lines: string[] = []
   const print = (line: string) => lines.push(line)
