@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
@@ -81,7 +81,9 @@ export async function operatorUnderTest(options: { now?: () => Date } = {}): Pro
       }
       const path = join(directory, file)
       await mkdir(dirname(path), { recursive: true })
-      await writeFile(path, documents.map((document) => stringify(document)).join('---\n'))
+      // In one step: on a busy machine, a file that is empty until it is written would count as one without objects.
+      await writeFile(`${path}.new`, documents.map((document) => stringify(document)).join('---\n'))
+      await rename(`${path}.new`, path)
     },
     remove: (file) => rm(join(directory, file)),
     async start(surroundings = {}, config = {}) {

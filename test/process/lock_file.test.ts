@@ -41,7 +41,7 @@ describe('a directory', () => {
     'is taken over from a zombie, whose parent has not read its exit code',
     async () => {
       // The shell replaces itself with a program that does not wait for the child.
-      const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] })
+      const parent = spawn('sh', ['-c', 'sleep 300 & echo $!; exec sleep 300'], { stdio: ['ignore', 'pipe', 'ignore'] })
       const [line] = await once(parent.stdout, 'data')
       const pid = Number(line)
       const stat = async (): Promise<string> => readFile(`/proc/${pid}/stat`, 'utf8')
@@ -49,6 +49,7 @@ describe('a directory', () => {
       const start = (text: string): string | undefined => text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
       await writeFile(join(path, 'one.lock'), `${pid} ${boot}:${start(await stat())}\n`)
       await expect(lock()).rejects.toThrow(`(process ${pid})`)
+      process.kill(pid)
       await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 120_000 })
       await expect(lock()).resolves.toBeTypeOf('function')
       parent.kill('SIGKILL')
