@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
+import { Server as NetServer } from 'node:net'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Counter } from 'prom-client'
@@ -196,13 +197,24 @@ function readinessChecks({ deps, mirror, keyrings, follower }: RunningDeps): Rea
   ]
 }
 
-/** Waits for the requests under way, then closes every connection. */
+/** How long clients may send another request on an idle connection, which its answer then closes. */
+const IDLE_GRACE_MILLIS = 3_000
+
+/**
+ * Accepts no new connection, waits for the requests under way, then closes every connection. An idle connection is closed
+ * last: a request that is already on its way to it would be lost (RFC 9112 section 9.5).
+ */
 async function drain(server: Server, deadlineMillis: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
-  const deadline = new AbortController()
-  const late = sleep(Math.max(0, deadlineMillis - 1_000), undefined, { signal: deadline.signal }).catch(() => {})
+  const closed = new Promise<void>((resolve) => void server.once('close', resolve))
+  const over = new AbortController()
+  const after = (millis: number) => sleep(Math.max(0, millis), undefined, { signal: over.signal }).catch(() => {})
+  const late = after(deadlineMillis - 1_000)
+  // `close` of an HTTP server would close idle connections at once.
+  NetServer.prototype.close.call(server)
+  await Promise.race([closed, late, after(IDLE_GRACE_MILLIS)])
+  server.close()
   await Promise.race([closed, late])
-  deadline.abort()
+  over.abort()
   server.closeAllConnections()
   await closed
 }

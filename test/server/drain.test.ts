@@ -22,3 +22,19 @@ test('row 70: a server that stops answers the requests under way, closes their c
   await expect(fetch(server.url)).rejects.toThrow()
   await database.drop()
 })
+
+test('row 70: a request that comes on an idle connection while the server stops is answered, and then it is closed', async () => {
+  const database = await testDatabase()
+  const server = await startServer({ database })
+  const idle = openRaw(server.url)
+  const request = 'GET /auth/realms/acme HTTP/1.1\r\nHost: x\r\n\r\n'
+  idle.socket.write(request)
+  await expect.poll(() => idle.received(), { timeout: 120_000 }).toMatch(/^HTTP\/1\.1 200[^]*\r\n\r\n\{/)
+  const stopped = server.stop()
+  idle.socket.write(request)
+  const answers = (await idle.closed).split('HTTP/1.1 ').slice(1)
+  expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['200', '200'])
+  expect(answers[1]).toMatch(/^Connection: close\r$/m)
+  await stopped
+  await database.drop()
+})
