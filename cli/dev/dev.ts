@@ -33,8 +33,8 @@ export interface DevOptions {
 const SHUTDOWN_DEADLINE_MILLIS = 20_000
 const CHILD_SHUTDOWN_SECONDS = 8
 const LICENSE_CHECK_MILLIS = 500
-/** The processes of a killed `dev` need a moment to end and free their ports. */
-const PORT_TRIES = 8
+/** The server of a killed `dev` ends, and frees its ports, three seconds later while connections are idle. */
+const PORT_TRIES = 25
 const PORT_RETRY_MILLIS = 200
 
 /**
